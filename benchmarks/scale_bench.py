@@ -116,13 +116,13 @@ def plain_group_by(folder: Path) -> None:
 
 
 def patterns(folder: Path) -> None:
-    from tacit.records.duckdb_files import DuckDBFiles
+    from tacit.records.duckdb_engine import DuckDBFiles
 
     DuckDBFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
 
 def our_reader(folder: Path) -> None:
-    from tacit.records.read_files import ReadFiles
+    from tacit.records.engines import ReadFiles
 
     ReadFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
@@ -157,7 +157,7 @@ def copy_by_pyarrow(folder: Path) -> None:
 
 
 def disguise_stream(folder: Path) -> None:
-    from tacit.records.file_disguise import disguise_files
+    from tacit.records.disguise import disguise_files
 
     with _written(folder) as out:
         disguise_files(folder, BINARY, out)

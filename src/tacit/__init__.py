@@ -5,17 +5,21 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names, warn_about_namesake
 
 if TYPE_CHECKING:
-    from tacit.core.channel.keep_or_draw import (
+    from tacit.core.channel import (
+        christofides,
+        crosswise,
         forced,
         frapp,
+        kuk,
         mangat,
+        mangat_singh,
+        matrix,
+        related,
         triangular,
         truthful,
         uniform_perturbation,
         unrelated,
     )
-    from tacit.core.channel.matrix import christofides, kuk, matrix
-    from tacit.core.channel.related import crosswise, mangat_singh, related
     from tacit.core.design import Design, Group
     from tacit.core.disguise import disguise
     from tacit.core.schema import Attribute, Schema
@@ -65,4 +69,6 @@ __getattr__, __dir__ = lazy_names(
         "tacit.core.schema": "Attribute Schema",
         "tacit.studio.connection": "connect",
     },
+    "collect compliance core datasets evaluate mine models optimize output papers plan privacy "
+    "quantitative reconstruction records regression studio survey",
 )

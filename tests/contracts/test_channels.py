@@ -66,8 +66,21 @@ def test_the_shapes_are_those_of_the_attributes(case: Case) -> None:
 
 @every_case
 def test_epsilon_is_the_log_of_the_largest_ratio_in_a_row_rounded_up(case: Case) -> None:
-    rows = [list(row) for row in exact_of(case)]
-    epsilon = channel_of(case).epsilon
+    assert_rounded_up(channel_of(case).epsilon, exact_of(case))
+    assert case.design.epsilon == channel_of(case).epsilon
+
+
+@every_case
+def test_the_epsilon_of_a_coin_is_that_of_attributes_it_can_disguise_rounded_up(case: Case) -> None:
+    attributes = case.coin.example_attributes
+    case.coin.check(attributes)
+    assert_rounded_up(case.coin.epsilon, brute_force(case.coin, attributes))
+    if [a.size for a in attributes] == [a.size for a in case.attributes]:
+        assert case.coin.epsilon == channel_of(case).epsilon
+
+
+def assert_rounded_up(epsilon: float, exact_matrix: Any) -> None:
+    rows = [list(row) for row in exact_matrix]
     if any(min(row) == 0 for row in rows):
         assert epsilon == math.inf
         return

@@ -17,7 +17,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import NaiveBayes, literal, model_from_json, model_to_json, pairs
-from tacit.records import record_reader
+from tacit.records import files
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
@@ -227,7 +227,7 @@ def test_many_records_are_predicted_batch_by_batch(
     tacit_: Any, model: NaiveBayes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tacit_("predict", "model.json", "known.csv", "--out", "whole.csv").status == 0
-    monkeypatch.setattr(record_reader, "BATCH", 7)
+    monkeypatch.setattr(files, "BATCH", 7)
     assert tacit_("predict", "model.json", "known.csv", "--out", "parts.csv").status == 0
     assert Path("parts.csv").read_bytes() == Path("whole.csv").read_bytes()
 

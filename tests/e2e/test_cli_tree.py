@@ -17,7 +17,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import DecisionTree, NaiveBayes, model_from_json, model_to_json, reduced_error
 from tacit.output.number_text import number_of
-from tacit.records import record_writer
+from tacit.records import files
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
@@ -282,7 +282,7 @@ def test_a_model_that_cannot_be_written_leaves_the_old_one(
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(record_writer.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     is_one_error(tacit_(*OF_ILL, "--max-depth", "1"), "tree.json: cannot be written: No space left")
     assert contents() == before
 

@@ -14,7 +14,7 @@ from tests.support.serving import serving
 SURVEY = published()
 #: Packages of tacit that reconstruct, or that only analysts use.
 UNDOING = {"tacit.reconstruction", "tacit.mine", "tacit.evaluate", "tacit.privacy"}
-ANALYSTS = {"tacit.records.memory", "tacit.records.counts", "tacit.core.disguise", "tacit.papers"}
+ANALYSTS = {"tacit.records.memory", "tacit.records.engines", "tacit.core.disguise", "tacit.papers"}
 SLOW = {"scipy", "sklearn", "matplotlib", "pyarrow", "pandas", "polars", "narwhals"}
 
 

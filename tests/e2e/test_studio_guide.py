@@ -16,8 +16,7 @@ from tacit import disguise, reconstruct
 from tacit.cli.simulate import send
 from tacit.collect.store import Store
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.sampling.incomplete_patterns import count_codes
-from tacit.records import PatternTable
+from tacit.records import PatternTable, count_codes
 from tacit.survey import Published
 from tests.support.browser import device
 from tests.support.chance import FALSE_ALARM, looks_like

@@ -16,7 +16,7 @@ from tacit import Attribute, Design, Group, Schema, frapp, matrix, related, unre
 from tacit.core.label_codes import decode, encode
 from tacit.errors import DataError
 from tacit.records import count_reported
-from tacit.records.spark_disguise import disguise_spark
+from tacit.records.disguise import disguise_spark
 from tests.support.chance import looks_like
 from tests.support.engines import BINARY
 

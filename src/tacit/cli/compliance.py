@@ -24,8 +24,7 @@ from tacit.compliance import (
 from tacit.compliance.mixture import MixtureResult, line
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
-from tacit.reconstruction.sampling.incomplete_patterns import count_answers
-from tacit.records import read_design
+from tacit.records import count_answers, read_design
 
 
 class ModelKind(StrEnum):

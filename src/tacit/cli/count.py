@@ -16,12 +16,11 @@ from tacit.cli.sources import FromDatabase, check_made_by, counted
 from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
-from tacit.reconstruction.sampling.incomplete_patterns import count_answers, with_missing
-from tacit.records import PatternTable, check_apart, read_design, read_design_origin
+from tacit.records import PatternTable, check_apart, count_answers, read_design, read_design_origin
 from tacit.records.count_file import CountedPart, StoredCounts, check_suffix, read_counts
-from tacit.records.engine_choice import file_engine
-from tacit.records.file_disguise import disguise_files
-from tacit.records.record_files import record_files
+from tacit.records.disguise import disguise_files
+from tacit.records.engines import file_engine
+from tacit.records.paths import record_files
 
 CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
 
@@ -61,7 +60,7 @@ def count(
                 f"{add}: has records of this database already, and new ones cannot be told from "
                 "them, because records are stored without order; count all again, without --add"
             )
-        table = with_missing(counted(design_file, design, database))
+        table = counted(design_file, design, database).with_no_answer()
         fresh = StoredCounts(table, origin, (part,))
     else:
         files = list(dict.fromkeys(path for given in data or [] for path in record_files(given)))
@@ -95,7 +94,7 @@ def _counted_files(files: list[Path], schema: Schema) -> PatternTable:
         found = count_answers(
             lambda each: file_engine(files, each, tell).fitting_patterns(), schema
         )
-    return with_missing(found)
+    return found.with_no_answer()
 
 
 def _write(counts: StoredCounts, out: Path) -> None:

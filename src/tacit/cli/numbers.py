@@ -24,7 +24,7 @@ from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of
 from tacit.quantitative import Scrambling
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling.sampled_records import SamplingArguments
 from tacit.records import (
     Origin,
     check_apart,
@@ -215,7 +215,10 @@ def estimate_numbers(
     known, drawn = reported[answered], _drawn(people, data, answered)
     found = _at(data, column, lambda: _estimates(known, scrambling, bins, drawn))
     missing = int((~answered).sum())
-    named = [replace(each, name=f"{each.name} of {column}", n_left_out=missing) for each in found]
+    named = [
+        replace(each, name=f"{each.name} of {column}").with_provenance(n_left_out=missing)
+        for each in found
+    ]
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 

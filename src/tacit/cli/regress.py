@@ -15,7 +15,7 @@ from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_st
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame
-from tacit.records.record_files import ARROW, record_files
+from tacit.records.paths import ARROW, record_files
 from tacit.regression.coefficients import CoefficientTable
 
 Formula = Annotated[

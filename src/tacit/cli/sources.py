@@ -20,12 +20,14 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.sampling import ERROR_METHODS
-from tacit.reconstruction.sampling.incomplete_patterns import answers_of, count_answers, count_codes
-from tacit.reconstruction.sampling.sample_columns import SamplingArguments
+from tacit.reconstruction.sampling.sampled_records import SamplingArguments
 from tacit.records import (
     PatternTable,
+    answers_of,
     check_apart,
     check_origin,
+    count_answers,
+    count_codes,
     count_records,
     is_database,
     read_design,
@@ -33,8 +35,8 @@ from tacit.records import (
     with_columns,
 )
 from tacit.records.count_file import counts_of_design
-from tacit.records.engine_choice import is_counts
-from tacit.records.record_files import ARROW, record_files
+from tacit.records.engines import is_counts
+from tacit.records.paths import ARROW, record_files
 
 OptionalData = Annotated[
     Path | None,

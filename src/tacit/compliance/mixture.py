@@ -314,17 +314,10 @@ def mixture_estimate(
         lower, upper = profile_intervals(mixture, quantities, level)
         return Interval(lower.reshape(shape), upper.reshape(shape))
 
-    return Estimate(
-        attributes,
-        value,
-        np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(shape),
-        mixture.n_records,
-        "maximum likelihood",
-        name,
-        partial(np.asarray, covariance),
-        interval_of=interval,
-        n_left_out=mixture.n_left_out,
-    )
+    estimate = Estimate.of_covariance(
+        attributes, value, covariance, mixture.n_records, "maximum likelihood", name
+    ).with_provenance(n_left_out=mixture.n_left_out)
+    return replace(estimate, interval_of=interval)
 
 
 def share_of_all(part: Array) -> Quantity:

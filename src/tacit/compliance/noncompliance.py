@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -164,7 +164,7 @@ class NoncomplianceModel(ABC):
         distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
         return ComplianceEstimate(
-            replace(distribution, warning_of=lambda: warning),
+            distribution.with_provenance(warning_of=lambda: warning),
             mixture_estimate(mixture, [share], (), self.share_name),
             *compliance_tests(mixture),
             *self.bounds(mixture, target),

@@ -32,9 +32,7 @@ from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.plain_patterns import checked_plain
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
 
 # SampleCounts: the reports of one sample about one attribute or a few, with their channel.
 
@@ -134,15 +132,14 @@ def read_sample(reported: Any, design: Design, names: Sequence[str], label: str)
         raise DataError(f"{', '.join(names)}: more than {_MOST_CELLS:,} joint categories")
     try:
         given = isinstance(reported, Reconstruction)
-        patterns = checked_plain(
-            reported.patterns if given else reconstruct(reported, design).patterns
-        )
+        records = reported if given else reconstruct(reported, design)
+        patterns = records.patterns.refuse(weights=True)
     except TacitError as error:
         raise type(error)(f"{label}: {error}") from None
     if given and reported.design != design:
         raise DataError(f"{label}: the reconstruction has another design")
     reports = channel.reported.names
-    complete = patterns.complete(reports) if isinstance(patterns, IncompletePatterns) else patterns
+    complete = patterns.complete(reports)
     counts = complete.marginal(reports).astype(np.float64).ravel()
     missing = patterns.n_records - complete.n_records
     return SampleCounts(counts, channel, design, label, missing)

@@ -267,6 +267,15 @@ class Design:
                 attributes += tuple(other for other in group.attributes if other not in attributes)
         return attributes
 
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of a whole record, rounded up; those of the groups add up.
+
+        It is infinite if a report can rule out a true answer, as with `truthful` groups and with
+        `related` groups of several attributes. `tacit.privacy.report` says what that means.
+        """
+        return self.channel(self.schema.names).epsilon
+
     def is_exact(self, name: str) -> bool:
         """Whether reports of this attribute are the truth."""
         if not self.group_of(name).coin.separable:
@@ -325,7 +334,8 @@ class Design:
             for attribute in self.schema
         ]
         groups, answers = len(self.groups), len(self.schema)
-        title = f"Design: {number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
+        size = f"{number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
+        title = f"Design: {size}; epsilon of a record: {rounding.epsilon(self.epsilon)}"
         conditional = [
             f"{condition.attribute} is asked if {condition}" for condition in self.conditions
         ]
@@ -336,6 +346,9 @@ class Design:
 
     def __str__(self) -> str:
         return str(self.to_table())
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         return self.to_table().html()

@@ -7,6 +7,7 @@ operating system's entropy for real answers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -23,17 +24,47 @@ from tacit.errors import DataError, MissingAnswersError
 BLOCK = 1 << 15
 
 
-def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) -> Any:
-    """Reported records for true ones: a frame for a frame, an array of codes for an array.
+def disguise(
+    true: Any,
+    design: Design,
+    rng: np.random.Generator | None = None,
+    keep: Sequence[str] = (),
+) -> Any:
+    """Draw reported records from true ones.
 
-    `rng` None draws from the operating system's entropy: use it for answers of real people.
     Columns that the design does not know, and the index of a pandas frame, are left out, so nothing
-    leaves undisguised by mistake. A missing answer is never disguised: it stays missing, which
-    everybody can see. But where the condition of a question fails, it becomes "does not apply" and
-    is disguised; a record that contradicts a condition is an error. The same generator state gives
-    the same reports for the same records in the same memory order. A frame of pandas or PyArrow
-    remembers which of its columns are disguised: disguising it again is a warning, and so is a
-    prediction from it.
+    leaves undisguised by mistake; `keep` names columns that should. A missing answer is never
+    disguised: it stays missing, which everybody can see. But where the condition of a question
+    fails, it becomes "does not apply" and is disguised; a record that contradicts a condition is an
+    error. The same generator state gives the same reports for the same records in the same memory
+    order. A frame of pandas or PyArrow remembers which of its columns are disguised: disguising it
+    again is a warning, and so is a prediction from it.
+
+    Parameters
+    ----------
+    true : pandas, Polars or PyArrow frame, or integer array
+        Labels by column name, or codes (records x attributes).
+    design : Design
+    rng : numpy.random.Generator, optional
+        For simulation. None draws from the operating system's entropy: use it for answers of real
+        people.
+    keep : list of str, optional
+        Columns of the frame that are copied as they are, after the reports.
+
+    Returns
+    -------
+    frame or array
+        As `true`, in the same order of records.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, numpy as np
+    >>> from tacit import Attribute, Design, Group, Schema, disguise, related
+    >>> schema = Schema([Attribute("smokes", ["no", "yes"])])
+    >>> design = Design(schema, [Group(["smokes"], related(0.75))])
+    >>> people = pa.table({"smokes": ["no", "yes"], "age": [25, 62], "name": ["Ada", "Bo"]})
+    >>> disguise(people, design, np.random.default_rng(7), keep=["age"]).column_names
+    ['smokes', 'age']
     """
     check_design(design)
     if rng is not None and not isinstance(rng, np.random.Generator):
@@ -42,12 +73,17 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
             f"for the operating system's entropy; got {rng!r}"
         )
     if isinstance(true, np.ndarray):
+        if len(keep):
+            raise DataError(
+                "keep names columns of a frame, and these records are an array of codes"
+            )
         codes, _ = filled(encode(true, design.schema), design.conditions, design.schema)
         return disguise_codes(codes, design, source_of(rng))
-    from tacit.core.frames import backend_of, mark_reports, warn_about_reports
+    from tacit.core import frames
 
+    frames.check_kept(true, keep, {*design.schema.names, *design.reported.names})
     hidden = [name for name in design.schema.names if not design.is_exact(name)]
-    warn_about_reports(
+    frames.warn_about_reports(
         true,
         hidden,
         "these records are reports already: disguised again, estimates from them are wrong",
@@ -60,11 +96,13 @@ def disguise(true: Any, design: Design, rng: np.random.Generator | None = None) 
     codes, absent = filled(codes, design.conditions, design.schema, absent)
     absent = None if absent is None else absent_reports(absent, design)
     reported = disguise_codes(codes, design, source_of(rng))
-    frame = decode(reported, design.reported, backend_of(true), absent)
+    frame = decode(reported, design.reported, frames.backend_of(true), absent)
+    if len(keep):
+        frame = frames.with_columns(frame, true, keep)
     reports = [
         name for name in design.reported.names if name in hidden or name not in design.schema
     ]
-    return mark_reports(frame, reports)
+    return frames.mark_reports(frame, reports)
 
 
 def absent_reports(absent: Mask, design: Design) -> Mask:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,28 @@ def warn_about_reports(frame: Any, names: Iterable[str], message: str) -> None:
         marked = json.loads(metadata[_REPORTS.encode()])
     if set(marked) & set(names):
         warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def check_kept(records: object, keep: Sequence[str], taken: Collection[str]) -> None:
+    """Raise DataError unless these are columns of the frame and none of their names is taken."""
+    named = isinstance(keep, Sequence) and all(isinstance(name, str) for name in keep)
+    if isinstance(keep, str) or not named:
+        raise DataError(f"keep must be a list of names of columns, got {keep!r}")
+    columns = open_frame(records).columns
+    for name in keep:
+        if name in taken:
+            raise DataError(
+                f"keep: {name!r} is an attribute of the design, so it is disguised; "
+                "keep names other columns"
+            )
+        if name not in columns:
+            raise DataError(unknown("column", name, columns, " in keep"))
+
+
+def with_columns(frame: Any, records: Any, names: Sequence[str]) -> Any:
+    """A frame with these columns of another one of the same library, record by record."""
+    columns = nw.maybe_reset_index(_wrapped(records).select(*dict.fromkeys(names)))
+    return nw.concat([_wrapped(frame), columns], how="horizontal").to_native()
 
 
 def column(frame: nw.DataFrame[Any], name: str) -> Any:

@@ -98,23 +98,24 @@ def optional_imports() -> Iterator[None]:
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, str]
+    package: str, modules: Mapping[str, str], subpackages: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose names are imported on first use (PEP 562).
 
     `import tacit` stays fast, and a survey server never loads the code that reconstructs.
-    `modules` maps each module to the names that the package takes from it, separated by spaces.
+    `modules` maps each module to the names that the package takes from it, separated by spaces;
+    `subpackages` are names too. `dir` lists these names and no others.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
+    folders = subpackages.split()
 
     def load(name: str) -> Any:
+        if name in folders:
+            return import_module(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
-
-    return load, names
+    return load, lambda: sorted([*homes, *folders])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -33,15 +33,13 @@ from tacit.errors import DataError, DesignError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import Numbers, linear_estimate
-from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.fit import fit_on_demand
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns
-from tacit.reconstruction.sampling.linearised import linearised
-from tacit.reconstruction.sampling.sample_rows import ErrorMethod
-from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns, sample_of
+from tacit.reconstruction.sampling.error_methods import linearised
 from tacit.reconstruction.shares import conditional_shares
 from tacit.records import PatternTable
+from tacit.records.sample import ErrorMethod
 
 Kernels = tuple[SignedKernel, ...]
 
@@ -110,7 +108,7 @@ class SignedRecords:
         Records of one pattern must not share their draws, or they would not be independent. A
         sample comes with a row per record if some are drawn.
         """
-        if not self.random or isinstance(table, WeightedPatterns):
+        if not self.random or table.sample is not None:
             for start in range(0, len(table), size):
                 block = slice(start, start + size)
                 yield table.patterns[block], table.counts[block].astype(np.float64)
@@ -287,9 +285,7 @@ def _tested(
     of its leaves is an event with few conditions, so whole records need not be copied and the
     design may have any number of groups.
     """
-    n_records = table.n_records
-    if isinstance(table, IncompletePatterns):
-        table = table.complete(table.schema.names)
+    n_records, table = table.n_records, table.complete(table.schema.names)
     left_out = n_records - table.n_records
     blocks: Iterable[tuple[Numbers, Numbers]]
     if hasattr(model, "outcomes"):
@@ -297,15 +293,13 @@ def _tested(
         blocks = [(by_class if attributes else by_class.trace(axis1=1, axis2=2), table.counts)]
     else:
         signed = signed_records(design, table, draws)
-        if signed.random and isinstance(table, WeightedPatterns):  # a row per record
-            table = table.expanded()
+        table = table.expanded() if signed.random else table
         blocks = outcome_weights(signed, table, outcome, n_outcomes, rng)
         if not attributes:
             blocks = ((weights[:, 1], counts) for weights, counts in blocks)
-    sample = sample_of(table)
-    estimate = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
-    fit = DesignFit(table, design, design.schema.names)
-    return replace(estimate, fit_of=fit, n_left_out=left_out)
+    estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
+    fit = fit_on_demand(table, design, design.schema.names)
+    return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
 
 
 def outcome_weights(
@@ -418,8 +412,8 @@ def personal_accuracy(
     value = np.asarray((float(right) - (1 - theta) * personal) / theta)
     covariance = np.full((1, 1), max(variance / theta**2, 0.0))
     estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
-    fit = DesignFit(patterns, design, design.schema.names)
-    return replace(estimate.as_probability(), fit_of=fit)
+    fit = fit_on_demand(patterns, design, design.schema.names)
+    return estimate.as_probability().with_provenance(fit_of=fit)
 
 
 def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:

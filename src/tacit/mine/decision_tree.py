@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +31,9 @@ from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_html, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.fit import DesignFit
+from tacit.reconstruction.fit import fit_on_demand
 from tacit.records import PatternTable
-from tacit.records.distinct import distinct
-from tacit.records.keys import column_blocks
+from tacit.records.keys import column_blocks, distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,7 +145,7 @@ class DecisionTree(TreeMiner):
             tree = grow(reports, settings)
         self.restore(tree, reports.target)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
-        self.prior_fit_ = DesignFit(patterns, design, (target.name,))
+        self.prior_fit_ = fit_on_demand(patterns, design, (target.name,))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -197,7 +195,7 @@ class DecisionTree(TreeMiner):
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
         found = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
-        return replace(found.as_probability(), fit_of=getattr(self, "prior_fit_", None))
+        return found.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.
@@ -264,7 +262,7 @@ class DecisionTree(TreeMiner):
     def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
-            from tacit.mine.tree.picture import figure
+            from tacit.mine.tree.figure import figure
 
         return figure(self.view(reported, max_depth))
 

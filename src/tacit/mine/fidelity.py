@@ -30,9 +30,9 @@ from scipy.special import gammaincc
 
 from tacit.core.arrays import Array
 from tacit.mine.joint_model import ReportErrors
-from tacit.mine.pair_dependence import holm
-from tacit.mine.unit_tables import UnitTables
+from tacit.models.dependence_tree import holm
 from tacit.models.tree_distribution import TreeDistribution
+from tacit.models.units import UnitReports
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
 from tacit.reconstruction.estimate import mean_and_covariance
@@ -150,23 +150,23 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def fidelity(
-    tables: UnitTables, tree: TreeDistribution, error: float, rng: np.random.Generator
+    reports: UnitReports, tree: TreeDistribution, error: float, rng: np.random.Generator
 ) -> Fidelity:
     """Compare the tables of one, two and three units."""
     found: dict[int, tuple[ComparedTable, ...]] = {}
     possible, skipped = {}, 0
-    errors = ReportErrors(tables.sampled(_SAMPLED, rng))
-    for number in range(1, min(3, len(tables.sizes)) + 1):
-        possible[number] = math.comb(len(tables.sizes), number)
+    errors = ReportErrors(reports.sampled(_SAMPLED, rng))
+    for number in range(1, min(3, len(reports.sizes)) + 1):
+        possible[number] = math.comb(len(reports.sizes), number)
         compared = []
-        for units in _chosen(len(tables.sizes), number, rng):
-            sizes = (math.prod(k[u] for u in units) for k in (tables.sizes, tables.reports))
+        for units in _chosen(len(reports.sizes), number, rng):
+            sizes = (math.prod(k[u] for u in units) for k in (reports.sizes, reports.reports))
             if max(sizes) > MAX_CELLS:
                 skipped += 1
             else:
                 compared.append(compare(errors, tree, units))
         found[number] = tuple(compared)
-    return Fidelity(found, possible, skipped, tables.n_records, error)
+    return Fidelity(found, possible, skipped, reports.n_records, error)
 
 
 def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Units]:
@@ -182,14 +182,14 @@ def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Uni
 
 def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> ComparedTable:
     """The table of some units, in ascending order, against the unbiased one."""
-    tables, (nodes, part) = errors.tables, tree.around(units)
+    reports, (nodes, part) = errors.reports, tree.around(units)
     allowed = _cells(tree, units, nodes)
-    model, inverse, n = part.probability(allowed), tables.inverse(units), tables.n_records
-    gap = model - tables.table(units)
-    expected = np.maximum(tables.matrix(units) @ model, 0)
+    model, inverse, n = part.probability(allowed), reports.inverse(units), reports.n_records
+    gap = model - reports.unbiased(units)
+    expected = np.maximum(reports.layout.matrix(units) @ model, 0)
     variance = np.maximum((inverse**2) @ expected - model**2, 0) / n
     noise = _noise(errors, units, nodes, part, allowed)
-    names = tuple(" & ".join(tables.names[u]) for u in units)
+    names = tuple(" & ".join(reports.names[u]) for u in units)
     distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
     by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
     own = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
@@ -224,16 +224,16 @@ def _noise(
     part: TreeDistribution,
     allowed: Sequence[Array],
 ) -> Array:
-    """Covariance of the difference between the two tables."""
-    tables = errors.tables
-    rows, cells = tables.inverse(units).T, tables.report_cells(units)
+    """Covariance of the difference between the two reports."""
+    reports = errors.reports
+    rows, cells = reports.inverse(units).T, reports.cells(units)
     start, blocks = 0, []
     for weights, counts in errors.weights(nodes, part, allowed):
         own = rows[cells[start : start + len(counts)]]
         start += len(counts)
         blocks.append((weights - own, counts))
     _, covariance, used = mean_and_covariance(blocks)
-    return np.asarray(covariance * used / tables.n_records)
+    return np.asarray(covariance * used / reports.n_records)
 
 
 def _few_records(expected: Array, n: int) -> float:

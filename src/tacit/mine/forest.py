@@ -36,7 +36,7 @@ from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.records import PatternTable, Progress
-from tacit.records.distinct import distinct
+from tacit.records.keys import distinct
 
 # ForestImportances: how much each attribute contributes to a forest, with standard errors.
 #

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,9 +20,9 @@ from tacit.core.arrays import Array, Codes, Index
 from tacit.core.label_codes import code_type
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.mine.dependence_tree import TreeEdge
-from tacit.mine.unit_tables import UnitTables
+from tacit.models.dependence_tree import TreeEdge
 from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.models.units import UnitReports
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
@@ -66,7 +66,7 @@ class QueryErrors(ABC):
 class ReportErrors(QueryErrors):
     """From the reports that the tree was fitted to."""
 
-    tables: UnitTables
+    reports: UnitReports
 
     def covariance(
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
@@ -78,7 +78,7 @@ class ReportErrors(QueryErrors):
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
     ) -> Iterator[tuple[Array, Index]]:
         """r of the patterns, patterns x events, and how often each pattern counts, in blocks."""
-        parts, counts = self._contributions(nodes, part, allowed), self.tables.multiplicity
+        parts, counts = self._contributions(nodes, part, allowed), self.reports.counts
         n_events = len(allowed[0])
         step = max(1, _AT_ONCE // n_events)
         for start in range(0, len(counts), step):
@@ -98,13 +98,13 @@ class ReportErrors(QueryErrors):
             pair, chance = (nodes[parent], nodes[child]), given.edges[child]
             if pair[0] > pair[1]:
                 pair, chance = pair[::-1], chance.transpose(0, 2, 1)
-            rows = chance.reshape(len(chance), -1) @ self.tables.inverse(pair)
-            found.append((self.tables.report_cells(pair), rows))
+            rows = chance.reshape(len(chance), -1) @ self.reports.inverse(pair)
+            found.append((self.reports.cells(pair), rows))
         for v, node in enumerate(nodes):
             others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
             if others:
-                rows = -others * given.nodes[v] @ self.tables.inverse((node,))
-                found.append((self.tables.report_cells((node,)), rows))
+                rows = -others * given.nodes[v] @ self.reports.inverse((node,))
+                found.append((self.reports.cells((node,)), rows))
         return found
 
 
@@ -134,17 +134,17 @@ class TableCells:
         """How many cells there are."""
         return int(max(span.stop for span in self.spans.values()))
 
-    def covariance(self, tables: UnitTables) -> Array:
+    def covariance(self, reports: UnitReports) -> Array:
         """Covariance of all cells, from the reports."""
-        counts, parts = tables.multiplicity, []
+        counts, parts = reports.counts, []
         for v in self.spans:
             parent = self.tree.parents[v]
             units = (v,) if parent == ROOT else (min(parent, v), max(parent, v))
-            rows = tables.inverse(units)
+            rows = reports.inverse(units)
             if parent > v:  # W has the smaller unit first, the cells of an edge the parent
                 sizes = (self.tree.sizes[v], self.tree.sizes[parent])
                 rows = rows.reshape(*sizes, -1).swapaxes(0, 1).reshape(rows.shape)
-            parts.append((rows.T, tables.report_cells(units)))
+            parts.append((rows.T, reports.cells(units)))
         step = max(1, _AT_ONCE // self.number)
         blocks = (
             (np.concatenate([r[c[s : s + step]] for r, c in parts], axis=1), counts[s : s + step])
@@ -328,18 +328,9 @@ class JointModel:
         slopes = np.eye(n_events, n_events + 1)
         slopes[:, -1] = -value
         covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(known))
-        stderr = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-        shape = tuple(a.size for a in attributes)
-        return Estimate(
-            attributes,
-            value.reshape(shape),
-            stderr.reshape(shape),
-            self.n_records,
-            _METHOD,
-            name,
-            partial(np.asarray, covariance),
-            interval_of=partial(_interval, value.reshape(shape), stderr.reshape(shape)),
-        )
+        value = value.reshape(tuple(a.size for a in attributes))
+        found = Estimate.of_covariance(attributes, value, covariance, self.n_records, _METHOD, name)
+        return replace(found, interval_of=partial(_interval, value, found.stderr))
 
     def _covariance(
         self,

@@ -38,6 +38,7 @@ from tacit.models.latent_classes import (
     Search,
     StartingPoint,
     fit_classes,
+    flipped_groups,
     n_parameters,
     polished,
 )
@@ -47,6 +48,7 @@ from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, Progress, count
 
 _METHOD = "likelihood"
@@ -148,15 +150,8 @@ class ClassProfiles:
         self, value: Array, own: slice, attributes: tuple[Attribute, ...], name: str
     ) -> Estimate:
         covariance = self.covariance[own, own]
-        return ClassEstimate(
-            attributes=(self.attribute, *attributes),
-            value=value,
-            stderr=np.sqrt(np.maximum(np.diagonal(covariance), 0)).reshape(value.shape),
-            n_records=self.n_records,
-            method=_METHOD,
-            name=name,
-            covariance_of=lambda: covariance,
-        )
+        axes = (self.attribute, *attributes)
+        return ClassEstimate.of_covariance(axes, value, covariance, self.n_records, _METHOD, name)
 
 
 def _plus_minus(value: float, stderr: float) -> str:
@@ -439,11 +434,13 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         search = self._search()
         patterns, design = self._counted(X)
         reconstruction = reconstruct(patterns, design)
+        margins = [project(reconstruction.table([name]).value) for name in design.schema.names]
         sizes = design.schema.sizes
         _check_number(self.n_classes or 1, sizes, patterns.n_records)
         tell = progress or (lambda _: None)
         rng = np.random.default_rng(self.random_state)
-        model, point = LatentModel(patterns, design), StartingPoint.of(reconstruction)
+        model = LatentModel(patterns, design)
+        point = StartingPoint.of(margins, flipped_groups(design))
         self.selection_ = []
         if self.n_classes is not None:
             model = model.variant(self.n_classes)

@@ -18,7 +18,6 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.decision_tree import DecisionTree
-from tacit.mine.dependence_tree import TreeEdge
 from tacit.mine.forest import Forest
 from tacit.mine.joint_model import JointModel, QueryErrors, SavedCovariance, SavedErrors, TableCells
 from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
@@ -26,6 +25,7 @@ from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, nodes_of, tree_of
 from tacit.models.bayes_parameters import BayesParameters
+from tacit.models.dependence_tree import TreeEdge
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate
@@ -68,8 +68,8 @@ def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
     settings = {"error": float(own.error), "alpha": float(model.alpha)}
     found = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
     cells = TableCells(tree)
-    if hasattr(model, "tables_") and cells.number <= MOST_SAVED:
-        covariance = cells.covariance(model.tables_)
+    if hasattr(model, "reports_") and cells.number <= MOST_SAVED:
+        covariance = cells.covariance(model.reports_)
         found["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
     return CHOW_LIU_TREE.header | about | settings | found
 

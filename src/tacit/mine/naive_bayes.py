@@ -251,9 +251,10 @@ class NaiveBayes(Miner):
             attributes, prior, covariance, learnt.n_records, learnt.method, name
         )
         alone = learnt.prior_table
-        return (
-            found if alone is None else replace(found, score_of=alone.score_of, fit_of=alone.fit_of)
-        )
+        if alone is None:
+            return found
+        found = replace(found, score_of=alone.score_of)
+        return found.with_provenance(fit_of=alone.provenance.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories.

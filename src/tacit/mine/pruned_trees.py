@@ -22,10 +22,8 @@ and the node with the smallest alpha is cut first.
 
 from __future__ import annotations
 
-import heapq
 import math
 import numbers
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +76,7 @@ def cost_complexity_path(model: DecisionTree) -> tuple[Array, Index]:
     _check_tree(model)
     tree, prices = model.tree_, leaf_prices(model.tree_)
     steps = np.unique(prices[np.isfinite(prices)])
+    steps = steps[np.diff(steps, append=np.inf) > _ROUNDING]
     saved = np.bincount(tree.parent[1:], minlength=len(tree)) - 1
     inner = tree.attribute != NONE
     gone = [int(saved[inner & (prices <= alpha)].sum()) for alpha in steps]
@@ -123,58 +122,11 @@ def _mean(visit: NodeWalk, weights: Array) -> tuple[float, float]:
 
 def leaf_prices(tree: Tree) -> Array:
     """The price per leaf from which on each node is cut, in shares of records; inf at leaves."""
-    links = _WeakestLinks(tree)
-    prices, alpha = np.full(len(tree), np.inf), 0.0
-    inner = np.flatnonzero(tree.attribute != NONE).tolist()
-    weakest = [(links.strength(node), node) for node in inner]
-    heapq.heapify(weakest)
-    while weakest:
-        strength, node = heapq.heappop(weakest)
-        if not links.is_split[node] or strength != links.strength(node):
-            continue
-        alpha = max(alpha, strength)
-        prices[links.cut(node)] = alpha
-        for above in links.above(node):
-            heapq.heappush(weakest, (links.strength(above), above))
+    right = np.take_along_axis(tree.value, tree.label[:, None], axis=1)[:, 0]
+    prices = tree.prices(tree.value.sum(axis=1) - right)
+    for node in np.flatnonzero(tree.attribute != NONE)[1:]:
+        prices[node] = min(prices[node], prices[tree.parent[node]])  # cut with its parent
     return prices
-
-
-class _WeakestLinks:
-    """A tree while its weakest links are cut: wrong answers and leaves below each node."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.parent = tree.parent
-        self.is_split = tree.attribute != NONE
-        own = np.take_along_axis(tree.value, tree.label[:, None], axis=1)[:, 0]
-        self.wrong = tree.value.sum(axis=1) - own
-        self.below = np.where(self.is_split, 0.0, self.wrong)
-        self.leaves = np.where(self.is_split, 0, 1)
-        self.size = np.ones(len(tree), np.intp)
-        for node in range(len(tree) - 1, 0, -1):
-            for sums in (self.below, self.leaves, self.size):
-                sums[self.parent[node]] += sums[node]
-
-    def strength(self, node: int) -> float:
-        """How much worse a leaf in place of the subtree is, per leaf that it saves."""
-        worse = float(self.wrong[node] - self.below[node])
-        return worse / float(self.leaves[node] - 1) if worse > _ROUNDING else 0.0
-
-    def above(self, node: int) -> Iterator[int]:
-        """The nodes on the way to the root, the nearest first."""
-        while node:
-            node = int(self.parent[node])
-            yield node
-
-    def cut(self, node: int) -> Index:
-        """Make a node a leaf; gives the splits that this removes, its own included."""
-        inside = np.arange(node, node + self.size[node])
-        gone = inside[self.is_split[inside]]
-        self.is_split[gone] = False
-        worse, saved = self.wrong[node] - self.below[node], self.leaves[node] - 1
-        for each in (node, *self.above(node)):
-            self.below[each] += worse
-            self.leaves[each] -= saved
-        return np.asarray(gone)
 
 
 @dataclass(frozen=True, eq=False)

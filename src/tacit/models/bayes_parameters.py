@@ -152,7 +152,7 @@ def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estima
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
     found = {name: reconstruction.table([target, name]) for name in others.names}
-    return {name: replace(table, fit_of=None) for name, table in found.items()}
+    return {name: table.with_provenance(fit_of=None) for name, table in found.items()}
 
 
 def _from_pairs(

@@ -27,7 +27,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Codes, Index
+from tacit.core.channel.coin import Attributes, UnitChannel
 from tacit.core.design import Design, Group
 from tacit.models.block_units import (
     BlockUnits,
@@ -39,7 +40,7 @@ from tacit.models.block_units import (
 )
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable
-from tacit.records.keys import Codes, Unsigned, column_blocks
+from tacit.records.keys import column_blocks
 
 # BlockGrid: the EM sums of a model whose reports are two blocks, by matrix products.
 #
@@ -103,7 +104,7 @@ _VANISHING = 1e-150
 class AttributeBlock(NamedTuple):
     """Some attributes of a group: the cell of each pattern, and the units of each strategy."""
 
-    codes: Unsigned
+    codes: Codes
     n_cells: int
     strategies: tuple[BlockUnits, ...]
 
@@ -125,6 +126,17 @@ class GroupBlocks:
         """The blocks of a group of the design."""
         reported = group.coin.reported(design.attributes_of(group))
         weights, strategies = zip(*design.unit_channels(group), strict=True)
+        return cls.packed(patterns, reported, weights, strategies)
+
+    @classmethod
+    def packed(
+        cls,
+        patterns: PatternTable,
+        reported: Attributes,
+        weights: Sequence[float],
+        strategies: Sequence[Sequence[UnitChannel]],
+    ) -> GroupBlocks:
+        """Blocks of reported attributes; strategies have weights and disguise by units."""
         units = [unit for strategy in strategies for unit in strategy]
         tied = tied_positions(len(reported), (unit.reports for unit in units))
         blocks = []

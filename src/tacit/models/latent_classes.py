@@ -17,7 +17,8 @@ reports have no information makes all figures that it changes unknown (NaN).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
@@ -26,16 +27,54 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.coin import UnitChannel
 from tacit.core.design import Design
 from tacit.models.block_units import Tables
-from tacit.models.conditional_model import CHUNK, ConditionalModel
-from tacit.reconstruction import Reconstruction
+from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks
+from tacit.models.units import UnitLayout
 from tacit.reconstruction.likelihood import Convergence, squarem
-from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, Progress
 
 #: Information below this share of a record counts as none.
 _NO_INFORMATION = 1e-6
+#: A class with a smaller share of a mixture is left out.
+_NO_SHARE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses:
+    """Shares of the classes, and P(category | class) of every attribute, a row per class."""
+
+    shares: Array
+    tables: Tables
+
+    def joint(self, attributes: Sequence[int] | None = None) -> Array:
+        """The joint table of some attributes, of all if None: one axis per attribute."""
+        chosen = self.tables if attributes is None else [self.tables[a] for a in attributes]
+        rows: Array = self.shares[:, None]
+        for table in chosen[:-1]:
+            rows = (rows[:, :, None] * table[:, None, :]).reshape(len(rows), -1)
+        return np.asarray(rows.T @ chosen[-1]).reshape([table.shape[1] for table in chosen])
+
+    def draws(self, n: int, rng: np.random.Generator) -> Index:
+        """True records, n x attributes."""
+        member = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
+        columns = []
+        for table in self.tables:
+            steps = table.cumsum(axis=1)[member]
+            at = rng.random(n)[:, None] * steps[:, -1:]
+            columns.append(np.minimum((at >= steps).sum(axis=1), table.shape[1] - 1))
+        return np.stack(columns, axis=1)
+
+    @classmethod
+    def mixed(cls, models: Sequence[LatentClasses], weights: Array) -> LatentClasses:
+        """A mixture of such models, which has all their classes."""
+        shares = np.concatenate([w * m.shares for m, w in zip(models, weights, strict=True)])
+        used = shares > _NO_SHARE
+        tables = [
+            np.concatenate(both)[used] for both in zip(*(m.tables for m in models), strict=True)
+        ]
+        return cls(shares[used] / shares[used].sum(), tables)
 
 
 class LatentModel(ConditionalModel):
@@ -44,16 +83,37 @@ class LatentModel(ConditionalModel):
     def __init__(self, patterns: PatternTable, design: Design, n_classes: int = 1) -> None:
         super().__init__(patterns, design, None, n_classes)
 
+    @classmethod
+    def of_units(cls, layout: UnitLayout, codes: Index, counts: Index) -> Self:
+        """Latent classes of the units of a design; `codes` are reports, patterns x units.
+
+        Groups of one unit are independent given the class, so they share blocks.
+        """
+        design, patterns = layout.unit_design, layout.patterns(codes, counts)
+        model = cls(patterns, design)
+        single = [group for group in layout.groups if group.single]
+        if single:
+            reported = tuple(design.reported.attributes[group.units[0]] for group in single)
+            units = [
+                UnitChannel(group.units, (i,), group.others[0]) for i, group in enumerate(single)
+            ]
+            several = [
+                blocks
+                for blocks, group in zip(model.groups, layout.groups, strict=True)
+                if not group.single
+            ]
+            model.groups = [GroupBlocks.packed(patterns, reported, [1.0], [units]), *several]
+        return model
+
     def variant(self, n_classes: int, counts: Index | None = None) -> Self:
         """The same patterns with another number of classes, and with other counts if given."""
-        made = object.__new__(type(self))
-        made.target, made.names, made.sizes = None, self.names, self.sizes
-        made.groups, made.n_classes = self.groups, n_classes
-        made.shares, made.n_records = self.shares, self.n_records
+        other = copy(self)
+        other.n_classes = n_classes
         if counts is not None:
-            made.n_records = int(counts.sum())
-            made.shares = counts / made.n_records
-        return made
+            other.n_records = int(counts.sum())
+            other.shares = counts / other.n_records
+            other.__dict__.pop("_grid", None)
+        return other
 
     @property
     def n_parameters(self) -> int:
@@ -80,11 +140,11 @@ class LatentModel(ConditionalModel):
         basis = block_diag(*(_directions(row.size) for row in (prior, *rows)))
         values, vectors = np.linalg.eigh(basis.T @ total @ basis)
         slopes = block_diag(*(_slope(row) for row in (prior, *rows))) @ basis @ vectors
-        known = values > _NO_INFORMATION
-        found = (slopes[:, known] / values[known]) @ slopes[:, known].T
-        lost = (np.abs(slopes[:, ~known]) > _NO_INFORMATION).any(axis=1)
-        found[lost], found[:, lost] = np.nan, np.nan
-        return np.asarray(found)
+        informed = values > _NO_INFORMATION
+        covariance = (slopes[:, informed] / values[informed]) @ slopes[:, informed].T
+        lost = (np.abs(slopes[:, ~informed]) > _NO_INFORMATION).any(axis=1)
+        covariance[lost], covariance[:, lost] = np.nan, np.nan
+        return np.asarray(covariance)
 
 
 def n_parameters(sizes: tuple[int, ...], n_classes: int) -> int:
@@ -116,21 +176,19 @@ def _directions(size: int) -> Array:
 #
 #     P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
 #
-# and takes a few steps of EM; the best few go on until they are close to a maximum. A related coin
-# turns the answers of a group together, which adds maxima of its own: a class with all its answers
-# turned in that group makes nearly the same reports. So, at the best maximum, each class is also
-# turned in each such group, and EM goes on from there if this is likelier.
+# and takes a few steps of EM; the best few go on until they are close to a maximum. `related` flips
+# all answers of a group together, which adds maxima of its own: a class with all its answers
+# flipped in that group makes nearly the same reports. So, at the best maximum, each class is also
+# flipped in each such group, and EM goes on from there if this is likelier.
 
 
-#: Iterations of every start, and how many of the starts go on to a maximum.
-_FIRST, _FINALISTS = 8, 3
 #: Standard deviation of the logits of a start around those of the margins.
 _SPREAD = 1.0
 #: Margins of a start are mixed with this share of the uniform distribution.
 _UNIFORM = 0.1
 #: Change of a probability at which EM ends until the best maximum is known.
 COARSE = 1e-4
-#: Log-likelihood by which a turned class must be better.
+#: Log-likelihood by which a flipped class must be better.
 _BETTER = 0.1
 #: Maxima whose probabilities differ by less than this are one.
 _SAME = 0.02
@@ -141,12 +199,15 @@ class Search(NamedTuple):
 
     alpha: records added to every category of every class. starts: random starts. tolerance: change
     of a probability at which EM ends. iterations: at most so many, each of two or three EM steps.
+    finalists: how many of the starts go on to a maximum. first: iterations of every start.
     """
 
     alpha: float = 0.5
     starts: int = 10
     tolerance: float = 1e-6
     iterations: int = 1000
+    finalists: int = 3
+    first: int = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,19 +226,16 @@ class LatentFit:
 
 @dataclass(frozen=True, eq=False)
 class StartingPoint:
-    """What starts are drawn around: a distribution per attribute; groups that can be turned."""
+    """What starts are drawn around: a distribution per attribute; groups to flip classes in."""
 
     margins: Tables
-    turned: list[list[int]]
+    flipped: Sequence[Sequence[int]] = ()
 
     @classmethod
-    def of(cls, reconstruction: Reconstruction) -> StartingPoint:
-        """Margins by inversion, moved into the simplex."""
-        design, margins = reconstruction.design, []
-        for name in design.schema.names:
-            margin = project(reconstruction.table([name]).value)
-            margins.append(_UNIFORM / margin.size + (1 - _UNIFORM) * margin)
-        return cls(margins, list(_turned_groups(design)))
+    def of(cls, margins: Sequence[Array], flipped: Sequence[Sequence[int]] = ()) -> StartingPoint:
+        """Around a distribution of every attribute, moved inside."""
+        inside = [_UNIFORM / margin.size + (1 - _UNIFORM) * margin for margin in margins]
+        return cls(inside, flipped)
 
     def draw(self, n_classes: int, rng: np.random.Generator) -> tuple[Array, Tables]:
         """Equal shares, and random profiles; the margins themselves for one class."""
@@ -197,6 +255,21 @@ def fit_classes(
     tell: Progress = lambda _: None,
 ) -> LatentFit:
     """The best maximum that was found; classes with larger shares come first."""
+    best, *ended = near_maxima(model, point, search, rng, tell)
+    points = [_in_order(model, parameters) for parameters, _ in (best, *ended)]
+    close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
+    tell(0.95)
+    return polished(model, best[0], search, (max(1, close), len(ended)))
+
+
+def near_maxima(
+    model: LatentModel,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+    tell: Progress = lambda _: None,
+) -> list[tuple[Array, Convergence]]:
+    """Parameters close to the best maximum, and then where each of the finalists ended."""
     step = partial(model.step, alpha=search.alpha)
 
     def iterate(start: Array, iterations: int) -> tuple[Array, Convergence]:
@@ -204,18 +277,15 @@ def fit_classes(
 
     starts = search.starts if model.n_classes > 1 else 1
     tried, ended = [], []
-    for place in range(starts):
-        tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), _FIRST))
-        tell(0.4 * (place + 1) / starts)
+    for number in range(1, starts + 1):
+        tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), search.first))
+        tell(0.4 * number / starts)
     tried.sort(key=_likelihood, reverse=True)
-    for place, (start, _) in enumerate(tried[:_FINALISTS]):
+    for number, (start, _) in enumerate(tried[: search.finalists], start=1):
         ended.append(iterate(start, search.iterations))
-        tell(0.4 + 0.4 * (place + 1) / _FINALISTS)
-    best = _turned(model, point.turned, max(ended, key=_likelihood), iterate, search.iterations)
-    points = [_in_order(model, found) for found, _ in (best, *ended)]
-    close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
-    tell(0.95)
-    return polished(model, best[0], search, (max(1, close), len(ended)))
+        tell(0.4 + 0.4 * number / search.finalists)
+    best = _flipped(model, point.flipped, max(ended, key=_likelihood), iterate, search)
+    return [best, *ended]
 
 
 def polished(
@@ -239,27 +309,27 @@ def _likelihood(found: tuple[Array, Convergence]) -> float:
     return found[1].log_likelihood
 
 
-def _turned(
+def _flipped(
     model: LatentModel,
-    groups: list[list[int]],
+    groups: Sequence[Sequence[int]],
     best: tuple[Array, Convergence],
     iterate: Callable[[Array, int], tuple[Array, Convergence]],
-    iterations: int,
+    search: Search,
 ) -> tuple[Array, Convergence]:
-    """Go on from the best maximum with one class turned in one group, while this is likelier."""
+    """Go on from the best maximum with one class flipped in one group, while this is likelier."""
     improved = model.n_classes > 1 and bool(groups)
     while improved:
         improved = False
-        for start in _with_a_turned_class(model, groups, best[0]):
-            short = iterate(start, _FIRST)
+        for start in _with_a_flipped_class(model, groups, best[0]):
+            short = iterate(start, search.first)
             if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
-                best, improved = iterate(short[0], iterations), True
+                best, improved = iterate(short[0], search.iterations), True
                 break
     return best
 
 
-def _with_a_turned_class(
-    model: LatentModel, groups: list[list[int]], parameters: Array
+def _with_a_flipped_class(
+    model: LatentModel, groups: Sequence[Sequence[int]], parameters: Array
 ) -> Iterator[Array]:
     for group in groups:
         for member in range(model.n_classes):
@@ -269,10 +339,12 @@ def _with_a_turned_class(
             yield model.join(prior, tables)
 
 
-def _turned_groups(design: Design) -> Iterator[list[int]]:
-    """Places of the yes/no attributes of each group that is kept or turned as a whole."""
+def flipped_groups(design: Design) -> list[list[int]]:
+    """Places of the yes/no attributes of each group that is kept or flipped as a whole."""
+    groups = []
     for group in design.groups:
         attributes = design.attributes_of(group)
         odds = group.coin.flip_odds(attributes)
         if odds is not None and min(odds) > 0:
-            yield [design.schema.index(a.name) for a in attributes]
+            groups.append([design.schema.index(a.name) for a in attributes])
+    return groups

@@ -35,7 +35,6 @@ from tacit.privacy.risk import NO_LIMIT, Figures
 from tacit.privacy.scopes import Levels, Limits, Scope, Scopes, measure
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
-from tacit.reconstruction.plain_patterns import checked_plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -445,7 +444,7 @@ def report(
     known = prior_of(prior, design, limits.rng, limits.priors)
     found = None
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
-        found = assess(design, checked_plain(prior.patterns), limits.rng, limits.progress)
+        found = assess(design, prior.patterns.refuse(weights=True), limits.rng, limits.progress)
     scopes = with_dependence(measure(design, known, limits), found)
     told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
     mined = after_mining(_models(rules), design, known, scopes.attributes, limits)

@@ -41,9 +41,9 @@ from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
-from tacit.reconstruction.sampling.linearised import linearised
-from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
-from tacit.reconstruction.sampling.sample_rows import ErrorMethod
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
+from tacit.records.sample import ErrorMethod
 
 #: Skewness below this is rounding.
 _SYMMETRIC = 1e-9

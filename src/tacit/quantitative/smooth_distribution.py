@@ -25,7 +25,7 @@ Society B 45 (1983) 133-150.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -167,21 +167,16 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
     fit = smooth_fit(wave, shares, len(codes), likely)
     ranges = sums_over_ranges(scrambling.steps, bins)
     covariance = ranges @ fit.covariance @ ranges.T
-    value, stderr = ranges @ likely, np.sqrt(covariance.diagonal())
+    value = ranges @ likely
     low, high = scrambling.low, scrambling.high
     edges = [float(low + (high - low) * i / bins) for i in range(bins + 1)]
     labels = [f"{a:g} to {b:g}" for a, b in pairwise(edges)]
-    return Estimate(
-        (Attribute("range", labels, edges=edges[1:-1]),),
-        value,
-        stderr,
-        len(codes),
-        "smoothed EM",
-        "distribution",
-        partial(np.asarray, covariance),
-        convergence=convergence,
-        interval_of=partial(_limits, value, ranges @ fit.shares, stderr),
-    )
+    axis = Attribute("range", labels, edges=edges[1:-1])
+    estimate = Estimate.of_covariance(
+        (axis,), value, covariance, len(codes), "smoothed EM", "distribution"
+    ).with_provenance(convergence=convergence)
+    limits = partial(_limits, value, ranges @ fit.shares, estimate.stderr)
+    return replace(estimate, interval_of=limits)
 
 
 def sums_over_ranges(steps: int, bins: int) -> Array:

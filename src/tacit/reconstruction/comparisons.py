@@ -14,6 +14,8 @@ Those of an odds ratio are of the difference of log-odds; one is 0 or infinite i
 
 If nobody seems to be in a group (its estimated share of the records is 0 or less), nothing is known
 about the comparison: it is not a number, and its interval has all possible values.
+
+`contrast` is any other smooth function of several probabilities, with a normal interval.
 """
 
 from __future__ import annotations
@@ -29,6 +31,11 @@ from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval
+
+#: Steps of the differences: this share of a probability, or of 1 % if it is smaller.
+_STEP, _LEAST = 6e-6, 0.01
+
+Function = Callable[[Array], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +57,7 @@ class GroupShares:
         value = self.shares.value[0] - self.shares.value[1]
         slopes = np.array([1.0, -1.0])
         name = f"{first} - {second}"
-        return replace(self._contrast(value, slopes, name, self._difference_limits), no_effect=0)
+        return self._contrast(value, slopes, name, self._difference_limits, no_effect=0)
 
     def ratio(self) -> Estimate:
         """r1 / r2; not a number if the estimate of r2 is not positive."""
@@ -69,11 +76,17 @@ class GroupShares:
         return self._contrast(value, slopes, name, self._odds_limits)
 
     def _contrast(
-        self, value: float, slopes: Array, name: str, limits: Callable[[float], Interval]
+        self,
+        value: float,
+        slopes: Array,
+        name: str,
+        limits: Callable[[float], Interval],
+        no_effect: float = 1,
     ) -> Estimate:
-        found = self.shares.contrast(np.asarray(value), slopes, name)
-        found = replace(found, fit_of=self.shares.fit_of, warning_of=self.shares.warning_of)
-        return replace(found, interval_of=limits, no_effect=1)
+        comparison = self.shares.contrast(np.asarray(value), slopes, name)
+        source = self.shares.provenance
+        comparison = comparison.with_provenance(fit_of=source.fit_of, warning_of=source.warning_of)
+        return replace(comparison, interval_of=limits, no_effect=no_effect)
 
     @property
     def _correlation(self) -> float:
@@ -108,7 +121,7 @@ class GroupShares:
         return _limits(least / down if down > 0 else 0.0, up / scale if scale > 0 else math.inf)
 
     def _odds_limits(self, level: float) -> Interval:
-        share, lower, upper = (_log_odds(each) for each in self._limits(level))
+        share, lower, upper = (_log_odds(shares) for shares in self._limits(level))
         if np.isnan(share).any():
             return _limits(0.0, math.inf)
         if not np.isfinite(share).all():
@@ -145,25 +158,17 @@ def _limits(lower: float, upper: float) -> Interval:
     return Interval(np.asarray(lower), np.asarray(upper))
 
 
-# contrast: any smooth function of several probabilities, with their joint covariance.
-#
-# f(p),    Var = f'(p)^T Cov(p) f'(p)
-#
-# Derivatives are central differences. Each probability is that of an event, or of an event given
-# another one. The interval is normal and has no bounds; `difference`, `ratio` and `odds_ratio`
-# have
-# intervals of their own that hold near the bounds. If nobody seems to be in a group that a
-# probability is given, the contrast is not a number.
-
-
-#: Steps of the differences: this share of a probability, or of 1 % if it is smaller.
-_STEP, _LEAST = 6e-6, 0.01
-
-Function = Callable[[Array], Any]
-
-
 def contrast(joint: Estimate, conditional: list[bool], function: Function, name: str) -> Estimate:
-    """f of probabilities; `joint` has P(A and B) and P(B) of a conditional one, else P(A)."""
+    """A smooth function of several probabilities, with their joint covariance.
+
+        f(p),    Var = f'(p)^T Cov(p) f'(p)
+
+    Derivatives are central differences. Each probability is that of an event, or of an event given
+    another one: `joint` has P(A and B) and P(B) of a conditional one, else P(A). The interval is
+    normal and has no bounds; `difference`, `ratio` and `odds_ratio` have intervals that hold near
+    the bounds. If nobody seems to be in a group that a probability is given, the contrast is not a
+    number.
+    """
 
     def composed(means: Array) -> float:
         return _number(function(_probabilities(means, conditional)))
@@ -183,11 +188,11 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
 
 
 def _probabilities(means: Array, conditional: list[bool]) -> Array:
-    found, place = [], 0
+    probabilities, start = [], 0
     for given in conditional:
-        found.append(means[place] / means[place + 1] if given else means[place])
-        place += 1 + given
-    return np.array(found)
+        probabilities.append(means[start] / means[start + 1] if given else means[start])
+        start += 1 + given
+    return np.array(probabilities)
 
 
 def _totals(means: Array, conditional: list[bool]) -> Array:

@@ -24,7 +24,7 @@ def event_codes(
             f"{{'smokes': 'yes'}}, got {event!r}"
         )
     allowed = {name: _listed(labels) for name, labels in event.items()}
-    codes = {schema.index(n): list(map(schema[n].code, own)) for n, own in allowed.items()}
+    codes = {schema.index(n): list(map(schema[n].code, labels)) for n, labels in allowed.items()}
     for name, labels in allowed.items():
         if not labels:
             raise SchemaError(f"the {what} allows no category of {name!r}; give at least one")
@@ -33,7 +33,7 @@ def event_codes(
 
 def event_text(event: Mapping[str, Any]) -> str:
     """The conditions of an event, as in "smokes = yes, income = mid or high"."""
-    return ", ".join(f"{n} = {' or '.join(map(str, _listed(own)))}" for n, own in event.items())
+    return ", ".join(f"{n} = {' or '.join(map(str, _listed(c)))}" for n, c in event.items())
 
 
 def _listed(labels: Any) -> list[Any]:
@@ -58,8 +58,8 @@ class Condition:
     def __and__(self, other: Condition) -> Condition:
         """Both together; an attribute that both name must be allowed by both."""
         joint = dict(self.codes)
-        for name, own in other.codes.items():
-            joint[name] = tuple(c for c in joint.get(name, own) if c in own)
+        for name, codes in other.codes.items():
+            joint[name] = tuple(c for c in joint.get(name, codes) if c in codes)
             if not joint[name]:
                 raise SchemaError(
                     f"{self.text} and {other.text} exclude each other: no category of {name!r} "
@@ -88,8 +88,8 @@ def condition_of(design: Design, event: Any, what: str = "event") -> Condition:
 def events_of(design: Design, conditions: Sequence[Condition]) -> Events:
     """The events of several conditions."""
     schema = design.schema
-    each = [
-        Events.conjunction(schema.sizes, {schema.index(n): own for n, own in c.codes.items()})
+    events = [
+        Events.conjunction(schema.sizes, {schema.index(n): codes for n, codes in c.codes.items()})
         for c in conditions
     ]
-    return Events(schema.sizes, np.concatenate([event.allowed for event in each]))
+    return Events(schema.sizes, np.concatenate([event.allowed for event in events]))

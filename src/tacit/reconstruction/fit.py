@@ -16,25 +16,23 @@ weights or clusters G is divided by the largest design effect of any contrast of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
 from tacit.core.design import Design
+from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import MISFIT_LEVEL, HypothesisTest
 from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.tables import TableProblem, table_problem
 from tacit.records import PatternTable
 
-if TYPE_CHECKING:
-    from tacit.reconstruction.estimate import Estimate
-
-
+T = TypeVar("T")
 #: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
 _MOST_CELLS, _PER_CELL = 4096, 5
 #: The log-likelihood of all records is maximised within this.
@@ -45,45 +43,47 @@ _HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
 
 
 @dataclass(frozen=True, eq=False)
-class DesignFit:
-    """The test of some attributes; it runs when first called. Only the result is pickled."""
+class OnDemand(Generic[T]):
+    """A result that is computed when first called. Only the result is pickled, not the records."""
 
-    patterns: PatternTable
-    design: Design
-    names: tuple[str, ...]
+    compute: Callable[[], T]
 
-    def __call__(self) -> HypothesisTest:
-        return self._test
+    def __call__(self) -> T:
+        return self._result
 
     @cached_property
-    def _test(self) -> HypothesisTest:
-        return design_fit(self.patterns, self.design, self.names)
+    def _result(self) -> T:
+        return self.compute()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Known, (self._test,)
+        return _past_result, (self._result,)
 
 
-@dataclass(frozen=True)
-class _Known:
-    """The result of a test that was run before."""
+def _past_result(result: T) -> OnDemand[T]:
+    return OnDemand(lambda: result)
 
-    test: HypothesisTest
 
-    def __call__(self) -> HypothesisTest:
-        return self.test
+def fit_on_demand(
+    patterns: PatternTable, design: Design, names: Sequence[str]
+) -> OnDemand[HypothesisTest]:
+    """The test whether the reports of these attributes could come from the design."""
+    return OnDemand(partial(design_fit, patterns, design, names))
 
 
 def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
     """Whether the reports of these attributes could come from the design."""
-    asked = design.closure(names)
-    if _testable(design, asked, patterns.n_records):
-        return table_fit(table_problem(patterns, design, asked))
-    alone = dict.fromkeys(frozenset(design.closure([name])) for name in asked)
-    small = [sorted(each) for each in alone if _testable(design, sorted(each), 0)]
-    found = [table_fit(table_problem(patterns, design, each)) for each in small]
-    none = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
-    worst = min(found, key=lambda test: test.pvalue, default=none)
-    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(found))))
+    closure = design.closure(names)
+    if _testable(design, closure, patterns.n_records):
+        return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
+    alone = map(sorted, dict.fromkeys(frozenset(design.closure([name])) for name in closure))
+    tests = [
+        table_fit(table_problem(patterns, design.channel(part), len(part)))
+        for part in alone
+        if _testable(design, part, 0)
+    ]
+    no_test = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
+    worst = min(tests, key=lambda test: test.pvalue, default=no_test)
+    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(tests))))
 
 
 def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
@@ -118,10 +118,10 @@ def table_fit(problem: TableProblem) -> HypothesisTest:
     if problem.spread is not None:
         statistic /= problem.spread.largest_effect(observed, n)
     excess = observed.size - start.size
-    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _held(problem, likely), n)
+    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _at_zero(problem, likely), n)
 
 
-def _held(problem: TableProblem, likely: Array) -> int:
+def _at_zero(problem: TableProblem, likely: Array) -> int:
     """How many true cells are held at 0: a Newton step of the cell alone would make it negative."""
     channel = problem.channel
     expected = np.where(problem.frequencies > 0, channel.disguised(likely), 1.0)
@@ -132,19 +132,14 @@ def _held(problem: TableProblem, likely: Array) -> int:
     return int(np.sum(likely * curvature < 1 - gradient))
 
 
-# Warnings that the reports of a comparison were coded the wrong way round.
-#
-# `crosswise` and `triangular` report whether two answers are the same, or whether any is yes.
-# Whoever
-# codes "different" as yes gets 1 - share with crosswise, which no test of fit can see, and an
-# impossible share with triangular.
-
-
 def coding_warning(coin: Coin, estimate: Estimate) -> str:
     """A warning if the share of the second category suggests reversed reports; else nothing.
 
-    For crosswise: the interval lies above one half, although such questions are asked about what
-    is rare. For triangular: the reports contradict the design, and exchanged ones would not.
+    `crosswise` and `triangular` report whether two answers are the same, or whether any is yes.
+    Whoever codes "different" as yes gets 1 - share with crosswise, which no test of fit can see,
+    and an impossible share with triangular. For crosswise, the interval lies above one half,
+    although such questions are asked about what is rare. For triangular, the reports contradict the
+    design, and exchanged ones would not.
     """
     if estimate.fit is None:
         return ""

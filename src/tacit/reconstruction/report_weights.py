@@ -13,15 +13,14 @@ from operator import mul
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Codes, Index
 from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
 from tacit.core.design import Design
 from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
-from tacit.reconstruction.sampling.weighted_patterns import sample_of
 from tacit.reconstruction.tables import left_inverse
 from tacit.records import PatternTable
-from tacit.records.keys import Unsigned, column_blocks
+from tacit.records.keys import column_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class GroupReports:
     """
 
     weights: GroupWeights
-    answers: dict[int, Unsigned]
+    answers: dict[int, Codes]
     cells: Index
 
     def states(self, event: Events) -> States:
@@ -106,7 +105,7 @@ def event_probability(reports: ReportWeights, event: Events, name: str) -> Estim
     if not any(reports.conditioned(event)):
         return found  # certain, whatever was reported
     share = found.with_score(_score(reports, event, weights[:, 0], found))
-    sample = sample_of(reports.patterns)
+    sample = reports.patterns.sample
     if sample is None:
         return share
     return sampled(share, [(weights, counts)], sample)
@@ -122,10 +121,9 @@ def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimat
     shares = reports.patterns.counts / reports.patterns.n_records
     for group in plain:
         shares = shares * group.weights.weights(event, group.states(event))[0]
-    known = [_known(disguised, event, shares, weights, found, power) for power in (2, 3)]
-    if not plain:
-        return ScoreTest.of(found.value, found.n_records, *known)
-    return ScoreTest.within(found.value, shares.sum(), found.n_records, *known)
+    second, third = (_known(disguised, event, shares, weights, found, p) for p in (2, 3))
+    share = shares.sum() if plain else None
+    return ScoreTest.of(found.value, found.n_records, second, third, share)
 
 
 def _known(

@@ -9,31 +9,43 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.records.count_engine import CountEngine, PatternsBy
-    from tacit.records.counts import count_records, count_reported
+    from tacit.records.count_file import read_counts
     from tacit.records.designs import (
+        Origin,
+        check_origin,
+        check_true,
         is_database,
         read_described,
         read_design,
         read_design_origin,
+        read_origin,
         read_text,
     )
-    from tacit.records.engine_choice import engine_of
-    from tacit.records.memory import count, count_or_list
-    from tacit.records.origin import Origin, check_origin, check_true, read_origin
-    from tacit.records.pair_tables import pair_tables
-    from tacit.records.paths import Progress
-    from tacit.records.patterns import PatternTable
-    from tacit.records.plain_columns import with_columns
-    from tacit.records.record_reader import BATCH, read_batches, read_batches_by, read_frame
-    from tacit.records.record_writer import (
+    from tacit.records.disguise import disguise_files, disguise_spark
+    from tacit.records.engines import count_records, count_reported, engine_of, with_columns
+    from tacit.records.files import (
+        BATCH,
         check_apart,
         check_figure,
         check_out,
+        read_batches,
+        read_batches_by,
+        read_frame,
         write_bytes,
         write_frame,
         write_text,
         writing_records,
+    )
+    from tacit.records.memory import count, count_codes, count_or_list
+    from tacit.records.memory_limit import limited_memory
+    from tacit.records.paths import Progress
+    from tacit.records.patterns import (
+        CountEngine,
+        PatternsBy,
+        PatternTable,
+        answers_of,
+        count_answers,
+        pair_tables,
     )
 
 __all__ = [
@@ -43,20 +55,27 @@ __all__ = [
     "PatternTable",
     "PatternsBy",
     "Progress",
+    "answers_of",
     "check_apart",
     "check_figure",
     "check_origin",
     "check_out",
     "check_true",
     "count",
+    "count_answers",
+    "count_codes",
     "count_or_list",
     "count_records",
     "count_reported",
+    "disguise_files",
+    "disguise_spark",
     "engine_of",
     "is_database",
+    "limited_memory",
     "pair_tables",
     "read_batches",
     "read_batches_by",
+    "read_counts",
     "read_described",
     "read_design",
     "read_design_origin",
@@ -73,21 +92,22 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tacit.records.count_engine": "CountEngine PatternsBy",
-        "tacit.records.counts": "count_records count_reported",
+        "tacit.records.count_file": "read_counts",
         "tacit.records.designs": (
-            "is_database read_described read_design read_design_origin read_text"
+            "Origin check_origin check_true is_database read_described read_design "
+            "read_design_origin read_origin read_text"
         ),
-        "tacit.records.engine_choice": "engine_of",
-        "tacit.records.memory": "count count_or_list",
-        "tacit.records.origin": "Origin check_origin check_true read_origin",
-        "tacit.records.pair_tables": "pair_tables",
+        "tacit.records.disguise": "disguise_files disguise_spark",
+        "tacit.records.engines": "count_records count_reported engine_of with_columns",
+        "tacit.records.files": (
+            "BATCH check_apart check_figure check_out read_batches read_batches_by read_frame "
+            "write_bytes write_frame write_text writing_records"
+        ),
+        "tacit.records.memory": "count count_codes count_or_list",
+        "tacit.records.memory_limit": "limited_memory",
         "tacit.records.paths": "Progress",
-        "tacit.records.patterns": "PatternTable",
-        "tacit.records.plain_columns": "with_columns",
-        "tacit.records.record_reader": "BATCH read_batches read_batches_by read_frame",
-        "tacit.records.record_writer": (
-            "check_apart check_figure check_out write_bytes write_frame write_text writing_records"
+        "tacit.records.patterns": (
+            "CountEngine PatternTable PatternsBy answers_of count_answers pair_tables"
         ),
     },
 )

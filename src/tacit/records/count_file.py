@@ -25,10 +25,9 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, TacitError
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Origin, write_bytes
-from tacit.records.count_engine import sorted_patterns
-from tacit.records.engine_choice import COUNTS
+from tacit.records.engines import COUNTS
 from tacit.records.paths import check_readable, reading
-from tacit.records.patterns import PatternTable
+from tacit.records.patterns import PatternTable, sorted_patterns
 
 FORMAT = DocumentFormat(
     "counts", "count file", (("design", "attributes", "n_records", "parts"),), ("title",)
@@ -62,9 +61,9 @@ class CountedPart:
     @classmethod
     def of_database(cls, address: str, design: str) -> CountedPart:
         """The part that the records of a design in a database are, however many they are."""
-        place = _place(address)
-        marked = f"{platform.node()} {place} {design}"
-        return cls(Path(place).name, hashlib.sha256(marked.encode()).hexdigest()[:32])
+        location = _location(address)
+        marked = f"{platform.node()} {location} {design}"
+        return cls(Path(location).name, hashlib.sha256(marked.encode()).hexdigest()[:32])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,21 +81,19 @@ class StoredCounts:
                 f"counts of two designs cannot be merged ({self.origin}; {other.origin}); "
                 "estimate from each and compare the estimates"
             )
-        known = {part.mark for part in self.parts}
-        twice = [part.name for part in other.parts if part.mark in known]
+        twice = [part.name for part in other.parts if self.has(part)]
         if twice:
             raise DataError(f"{', '.join(twice[:3])}: counted in both tables; merge each once")
-        one, another = _alike(self.table, other.table)
-        return StoredCounts(one + another, self.origin, self.parts + other.parts)
+        first, second = _alike(self.table, other.table)
+        return StoredCounts(first + second, self.origin, self.parts + other.parts)
 
     def has(self, part: CountedPart) -> bool:
         """Whether a part is counted already."""
-        return any(part.mark == own.mark for own in self.parts)
+        return any(part.mark == counted.mark for counted in self.parts)
 
     def new_files(self, files: Sequence[Path]) -> list[Path]:
         """Those of the files that are not counted yet."""
-        known = {part.mark for part in self.parts}
-        return [path for path in files if CountedPart.of(path).mark not in known]
+        return [path for path in files if not self.has(CountedPart.of(path))]
 
     def write(self, path: Path) -> None:
         """Write the file, completely or not at all."""
@@ -115,16 +112,16 @@ class StoredCounts:
         write_bytes(path, sink.getvalue().to_pybytes(), private=True)
 
 
-def _alike(one: PatternTable, other: PatternTable) -> tuple[PatternTable, PatternTable]:
+def _alike(first: PatternTable, second: PatternTable) -> tuple[PatternTable, PatternTable]:
     """Both with a category for missing answers, if one of them has it."""
-    schema = other.schema if with_no_answer(one.schema) == other.schema else one.schema
-    if schema not in (with_no_answer(one.schema), with_no_answer(other.schema)):
-        return one, other
-    alike = [PatternTable(schema, table.patterns, table.counts) for table in (one, other)]
+    schema = second.schema if with_no_answer(first.schema) == second.schema else first.schema
+    if schema not in (with_no_answer(first.schema), with_no_answer(second.schema)):
+        return first, second
+    alike = [PatternTable(schema, table.patterns, table.counts) for table in (first, second)]
     return alike[0], alike[1]
 
 
-def _place(address: str) -> str:
+def _location(address: str) -> str:
     """Where a database is: a path, or a URL without user and parameters."""
     scheme, separator, rest = address.partition("://")
     if separator and not scheme.startswith("sqlite"):
@@ -158,14 +155,13 @@ def read_counts(path: Path) -> StoredCounts:
 
 def counts_of_design(path: Path, design: str) -> PatternTable:
     """The count table in a file; refuses one of another design."""
-    found = read_counts(path)
-    if found.origin.design != design:
-        own = Origin(design)
+    stored = read_counts(path)
+    if stored.origin.design != design:
         raise DataError(
-            f"{path}: holds counts of another design ({found.origin}), not of the design given "
-            f"({own})"
+            f"{path}: holds counts of another design ({stored.origin}), not of the design given "
+            f"({Origin(design)})"
         )
-    return found.table
+    return stored.table
 
 
 def check_suffix(path: Path) -> None:

@@ -1,7 +1,11 @@
-"""JSON files that describe one value, such as a design or a model.
+"""Files that describe one value, such as a design or a model, and notes on the origin of records.
 
 If a file is of another kind, the error says which: people give a survey file where a published
 survey is needed.
+
+The design that made a file of reported records is noted with the records. Parquet keeps the note in
+its metadata. A CSV file has no place for one that every program skips, so the note is a small JSON
+file beside it: `reported.csv.origin.json`. A file without a note may come from any design.
 """
 
 from __future__ import annotations
@@ -9,13 +13,104 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from tacit.core.design import Design
-from tacit.errors import FileError, TacitError
-from tacit.records.origin import Origin
-from tacit.records.paths import PARQUET_MARK, SUFFIXES, check_readable, reading
+from tacit.errors import DataError, FileError, TacitError
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.records.paths import PARQUET, PARQUET_MARK, SUFFIXES, check_readable, kind_of, reading
+
+FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),), ("title",))
+SUFFIX = ".origin.json"
+#: The key of the note in Parquet's metadata.
+KEY = b"tacit"
+#: Digits of a fingerprint that are shown.
+SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A design by its fingerprint and, for a published survey, its title."""
+
+    design: str
+    title: str | None = None
+
+    def __str__(self) -> str:
+        title = "" if self.title is None else f"“{self.title}”, "
+        return f"{title}fingerprint {self.design[:SHOWN_DIGITS]}"
+
+    def to_json(self) -> str:
+        """The note."""
+        content = FORMAT.header | {"design": self.design}
+        if self.title is not None:
+            content["title"] = self.title
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Origin:
+        """The origin in a note."""
+        content = read_document(text, FORMAT)
+        design, title = content["design"], content.get("title")
+        if not isinstance(design, str) or not isinstance(title, str | None):
+            raise FileError(f"not a {FORMAT.name}: the design and the title must be text")
+        return cls(design, title)
+
+
+def note_beside(path: Path) -> Path:
+    """Where the note of a CSV file is."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def read_origin(path: str | Path) -> Origin | None:
+    """The origin noted for a file of records; None if there is no note."""
+    path = Path(path)
+    if kind_of(path) == PARQUET:
+        from tacit.records.files import parquet_metadata  # Arrow is slow to start
+
+        noted = parquet_metadata(path).get(KEY)
+        return None if noted is None else _parsed(path, noted.decode(errors="replace"))
+    note = note_beside(path)
+    with reading(note):
+        return _parsed(note, note.read_text(encoding="utf-8")) if note.exists() else None
+
+
+def check_origin(path: str | Path, own: Origin, given: str = "the design given") -> bool:
+    """Raise if a file holds reports of another design; whether the file names its design.
+
+    `given` names the own design in the error.
+    """
+    origin = read_origin(path)
+    if origin is not None and origin.design != own.design:
+        raise DataError(
+            f"{path}: holds reports of another design ({origin}), not of {given} ({own}); give "
+            f"the published survey or the design that these records were made with{_if_stale(path)}"
+        )
+    return origin is not None
+
+
+def check_true(path: str | Path, use: str) -> None:
+    """Raise if a file is known to hold reported records; `use` says what needs true ones."""
+    origin = read_origin(path)
+    if origin is not None:
+        raise DataError(f"{path}: holds reported records ({origin}); {use}{_if_stale(path)}")
+
+
+def _if_stale(path: str | Path) -> str:
+    """What to do if another program has replaced a CSV file and left its note."""
+    path = Path(path)
+    if kind_of(path) == PARQUET:
+        return ""
+    return f"; {note_beside(path)} says so: delete it if it belongs to an older {path.name}"
+
+
+def _parsed(path: Path, text: str) -> Origin:
+    try:
+        return Origin.from_json(text)
+    except FileError as error:
+        raise FileError(f"{path}: {error}; delete it or write it again") from None
+
 
 Value = TypeVar("Value")
 
@@ -104,12 +199,12 @@ def read_text(path: str | Path) -> str:
         return path.read_text(encoding="utf-8-sig")
 
 
-def described(path: Path, wanted: str) -> str | None:
-    """What a file is if it is not of the wanted kind, and what to do; None if that is not known."""
-    found = _kind(path)
-    if found is None or found in _TAKEN[wanted]:
+def described(path: Path, needed: str) -> str | None:
+    """What a file is if it is not of the kind needed, and what to do; None if unknown."""
+    kind = _kind(path)
+    if kind is None or kind in _TAKEN[needed]:
         return None
-    return f"it {_NAMES[found]}{_advice(path, found, wanted)}"
+    return f"it {_NAMES[kind]}{_ADVICE.get((kind, needed), '').format(path=path)}"
 
 
 def is_database(path: Path) -> bool:
@@ -140,7 +235,3 @@ def _kind(path: Path) -> str | None:
         return None
     kind = content.get("tacit") if isinstance(content, dict) else None
     return kind if isinstance(kind, str) and kind in _NAMES else None
-
-
-def _advice(path: Path, found: str, wanted: str) -> str:
-    return _ADVICE.get((found, wanted), "").format(path=path)

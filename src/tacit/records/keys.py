@@ -1,4 +1,6 @@
-"""One integer for a record: its codes as the digits of a number in mixed radix.
+"""Keys of records, and distinct records by sorting keys.
+
+The key of a record has its codes as the digits of a number in mixed radix:
 
     key = ((c_1 k_2 + c_2) k_3 + c_3) ... k_d + c_d,   0 <= c_a < k_a, k_a >= 2
 
@@ -10,16 +12,20 @@ in the smallest unsigned type that holds the product so far.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from operator import mul
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.integer[Any]]
-Unsigned = npt.NDArray[np.unsignedinteger[Any]]
-Part = tuple[Unsigned, int]
+from tacit.core.arrays import Codes, Index
+from tacit.core.schema import Schema
+from tacit.errors import EngineError
+
+Part = tuple[Codes, int]
 
 BYTE_CELLS = 1 << 8
 KEY_CELLS = 1 << 64  # the most cells whose keys fit a 64-bit integer
@@ -27,7 +33,7 @@ COLUMN_BLOCK = 1 << 17  # records at a time when an attribute is one run of memo
 RECORD_BLOCK = 1 << 14  # the same when a record is
 
 
-def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Iterator[Unsigned]:
+def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Iterator[Codes]:
     """The keys of the records, block by block; each is overwritten by the next.
 
     Needs prod(sizes) <= 2^64. Either memory order and any integer type will do; bytes are fastest.
@@ -42,7 +48,7 @@ def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Ite
     return column_blocks(list(codes.T), sizes)
 
 
-def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Unsigned]:
+def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Codes]:
     """The same from one array of codes for each attribute, at least one."""
     n = len(columns[0])
     space = _Space(min(n, COLUMN_BLOCK))
@@ -53,33 +59,33 @@ def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Un
         yield _join(parts, len(block[0]), space)
 
 
-def _bit_blocks(codes: Codes, in_order: bool) -> Iterator[Unsigned]:
+def _bit_blocks(codes: Codes, in_order: bool) -> Iterator[Codes]:
     """Keys of yes/no records: one bit an answer, all records in a row.
 
     Eight records of d bits fill d bytes, so record j of every eight starts at the same bit
     d * j: eight strided reads of words, each shifted into place, give all keys.
     """
     d = codes.shape[1]
-    word = np.dtype(">u4" if d + 7 <= 32 else ">u8")
+    kind = np.dtype(">u4" if d + 7 <= 32 else ">u8")
     eights = -(-min(len(codes), COLUMN_BLOCK) // 8)
-    keys = np.empty((8, eights), word.newbyteorder("="))
+    keys = np.empty((8, eights), kind.newbyteorder("="))
     starts = [divmod(d * j, 8) for j in range(8)]
-    shifts = np.array([[8 * word.itemsize - d - bit] for _, bit in starts], keys.dtype)
-    padded = np.zeros(eights * d + word.itemsize, np.uint8)
-    words = [np.ndarray(eights, word, padded, byte, (d,)) for byte, _ in starts]
+    shifts = np.array([[8 * kind.itemsize - d - bit] for _, bit in starts], keys.dtype)
+    padded = np.zeros(eights * d + kind.itemsize, np.uint8)
+    words = [np.ndarray(eights, kind, padded, byte, (d,)) for byte, _ in starts]
     for start in range(0, len(codes), COLUMN_BLOCK):
         block = codes[start : start + COLUMN_BLOCK]
         bits = np.packbits(block.reshape(-1))
         padded[: len(bits)] = bits
-        for own, read in zip(keys, words, strict=True):
-            own[...] = read
+        for row, word in zip(keys, words, strict=True):
+            row[...] = word
         keys >>= shifts
         keys &= (1 << d) - 1
         full = len(block) == keys.size
         yield (keys if full and not in_order else keys.T).reshape(-1)[: len(block)]
 
 
-def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Unsigned]:
+def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Codes]:
     """Keys of records that are runs of bytes: a part is read from memory as one word."""
     space = _Space(min(len(codes), RECORD_BLOCK))
     widest = min(8, 1 << (len(sizes).bit_length() - 1))
@@ -90,7 +96,7 @@ def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Unsigned]:
         yield _join(parts, len(block), space)
 
 
-def all_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
+def all_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
     """The keys of all records at once."""
     keys = np.empty(len(codes), smallest(math.prod(sizes)))
     done = 0
@@ -100,7 +106,7 @@ def all_keys(codes: Codes, sizes: Sequence[int]) -> Unsigned:
     return keys
 
 
-def split(keys: Unsigned, sizes: Sequence[int]) -> Unsigned:
+def split(keys: Codes, sizes: Sequence[int]) -> Codes:
     """The codes, records x attributes in Fortran order, that the keys stand for.
 
     Keys are first split into parts of at most 256 cells, and these with byte arithmetic. Blocks are
@@ -115,7 +121,7 @@ def split(keys: Unsigned, sizes: Sequence[int]) -> Unsigned:
 
 
 def _split_block(
-    keys: Unsigned, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Unsigned
+    keys: Codes, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Codes
 ) -> None:
     for start, stop in reversed(spans[1:]):
         cells = math.prod(sizes[start:stop])
@@ -125,13 +131,13 @@ def _split_block(
     _split_part(keys.astype(smallest(math.prod(sizes[:stop]))), sizes[:stop], codes[:, :stop])
 
 
-def _split_part(part: Unsigned, sizes: Sequence[int], codes: Unsigned) -> None:
-    for place in range(len(sizes) - 1, 0, -1):
-        part, codes[:, place] = _divided(part, sizes[place])
+def _split_part(part: Codes, sizes: Sequence[int], codes: Codes) -> None:
+    for i in range(len(sizes) - 1, 0, -1):
+        part, codes[:, i] = _divided(part, sizes[i])
     codes[:, 0] = part
 
 
-def _divided(keys: Unsigned, cells: int) -> tuple[Unsigned, Unsigned]:
+def _divided(keys: Codes, cells: int) -> tuple[Codes, Codes]:
     """Quotient and remainder."""
     size = keys.dtype.type(cells)
     above = keys // size
@@ -148,9 +154,9 @@ class _Space:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._arrays: dict[tuple[str, npt.DTypeLike], Unsigned] = {}
+        self._arrays: dict[tuple[str, npt.DTypeLike], Codes] = {}
 
-    def array(self, use: str, dtype: npt.DTypeLike, n: int) -> Unsigned:
+    def array(self, use: str, dtype: npt.DTypeLike, n: int) -> Codes:
         """The first n items of the array kept for this use and type."""
         if (use, dtype) not in self._arrays:
             self._arrays[use, dtype] = np.empty(self._capacity, dtype)
@@ -204,11 +210,11 @@ class _Word:
         start, stop = span
         width = 1 << (stop - start - 1).bit_length()
         first = min(start, len(sizes) - width)
-        radices = [math.prod(sizes[place + 1 : stop]) for place in range(start, stop)]
+        radices = [math.prod(sizes[i + 1 : stop]) for i in range(start, stop)]
         factor = sum(r << 8 * (width - 1 - i) for i, r in enumerate(radices))
         return cls(first, width, 8 * (start - first), factor, math.prod(sizes[start:stop]))
 
-    def read(self, block: Unsigned, space: _Space) -> Unsigned:
+    def read(self, block: Codes, space: _Space) -> Codes:
         """The joint codes of a block of records of bytes."""
         out = space.array("part", np.uint8, len(block))
         if self.width == 1:
@@ -224,7 +230,7 @@ class _Word:
         return out
 
 
-def _join(parts: Iterable[Part], n: int, space: _Space) -> Unsigned:
+def _join(parts: Iterable[Part], n: int, space: _Space) -> Codes:
     """Join parts, each with its number of cells, into keys.
 
     Casts are copies of their own: within the arithmetic, NumPy makes them in small pieces.
@@ -233,7 +239,7 @@ def _join(parts: Iterable[Part], n: int, space: _Space) -> Unsigned:
     keys = space.array("keys", np.uint8, 0)
     for part, size in parts:
         kind = smallest(cells * size)
-        wider, own = space.array("keys", kind, n), part
+        wider = space.array("keys", kind, n)
         if cells == 1:
             wider[...] = part
         else:
@@ -241,8 +247,135 @@ def _join(parts: Iterable[Part], n: int, space: _Space) -> Unsigned:
                 wider[...] = keys
             np.multiply(wider, kind.type(size), out=wider)
             if part.dtype != kind:
-                own = space.array("cast", kind, n)
-                own[...] = part
-            np.add(wider, own, out=wider)
+                cast = space.array("cast", kind, n)
+                cast[...] = part
+                part = cast
+            np.add(wider, part, out=wider)
         keys, cells = wider, cells * size
     return keys
+
+
+# Distinct records ---------------------------------------------------------------------------
+
+Counts = npt.NDArray[np.int64]
+Counted = tuple[Codes, Counts]  # keys or patterns, and how often each occurs
+Sort = Literal["quicksort", "stable"]
+
+TURN_BLOCK = 1 << 12  # records turned from runs of records to runs of attributes in the cache
+
+
+def distinct_keys(keys: Codes, weights: Counts | None = None, sort: Sort = "quicksort") -> Counted:
+    """Distinct keys, in order, with the sum of their weights (None: each counts once)."""
+    if weights is None:
+        return np.unique(keys, return_counts=True)
+    rows, counts = _grouped(keys, weights, sort)
+    return keys[rows], counts
+
+
+def distinct(
+    codes: Codes, sizes: Sequence[int], weights: Counts | None = None, sort: Sort = "quicksort"
+) -> Counted:
+    """Distinct records, in order, with the sum of their weights (None: each counts once)."""
+    rows, counts = _grouped(ordered_keys(codes, sizes), weights, sort)
+    return _chosen(codes, rows, smallest(max(sizes))), counts
+
+
+def merged_keys(tables: Sequence[Counted]) -> Counted:
+    """One table of keys from several that are sorted."""
+    keys, weights = (np.concatenate(column) for column in zip(*tables, strict=True))
+    return distinct_keys(keys, weights, "stable")
+
+
+def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
+    """One table of patterns from several that are sorted."""
+    patterns = np.concatenate([patterns.T for patterns, _ in tables], axis=1).T
+    weights = np.concatenate([counts for _, counts in tables])
+    return distinct(patterns, sizes, weights, "stable")
+
+
+def combined(tables: Iterable[Counted], merge: Callable[[Sequence[Counted]], Counted]) -> Counted:
+    """One table from many; tables of similar length are merged, so none is merged often."""
+    stack: list[Counted] = []
+    for table in tables:
+        stack.append(table)
+        while len(stack) > 1 and len(stack[-2][1]) <= 2 * len(stack[-1][1]):
+            stack[-2:] = [merge(stack[-2:])]
+    return stack[0] if len(stack) == 1 else merge(stack)
+
+
+def _grouped(keys: Codes, weights: Counts | None, sort: Sort) -> tuple[Index, Counts]:
+    """The row of one record per distinct key, in the order of the keys, and sums of weights.
+
+    A stable sort (timsort) merges runs that are sorted already.
+    """
+    order = np.argsort(keys, kind=sort)
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    if weights is None:
+        return order[starts], np.diff(starts, append=len(keys))
+    return order[starts], np.add.reduceat(weights[order], starts)
+
+
+def _chosen(codes: Codes, rows: Index, dtype: npt.DTypeLike) -> Codes:
+    """These records, in Fortran order."""
+    chosen = np.empty((len(rows), codes.shape[1]), dtype, order="F")
+    if codes.flags.c_contiguous:
+        for start in range(0, len(rows), TURN_BLOCK):
+            block = slice(start, start + TURN_BLOCK)
+            chosen[block] = codes[rows[block]]
+    else:
+        for column, into in zip(codes.T, chosen.T, strict=True):
+            into[...] = column[rows]
+    return chosen
+
+
+def ordered_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
+    """Keys that sort as the records do, and are equal only where these are.
+
+    If the cells do not fit 64 bits, the attributes are taken in runs: the key of a run is joined
+    to the rank, among the distinct ones, of what came before. A rank keeps the order and is smaller
+    than the number of records, so nothing is lost and every key fits.
+    """
+    start = _reach(sizes, KEY_CELLS)
+    keys = all_keys(codes[:, :start], sizes[:start])
+    while start < len(sizes):
+        values, ranks = np.unique(keys, return_inverse=True)
+        stop = start + _reach(sizes[start:], KEY_CELLS // len(values))
+        keys = ranks.astype(np.uint64)
+        keys *= np.uint64(math.prod(sizes[start:stop]))
+        keys += all_keys(codes[:, start:stop], sizes[start:stop])
+        start = stop
+    return keys
+
+
+def _reach(sizes: Sequence[int], cells: int) -> int:
+    """How many of the first attributes have at most this many cells together."""
+    return sum(product <= cells for product in accumulate(sizes, mul))
+
+
+# Keys that an engine groups by and sends ------------------------------------------------------
+
+KEY_LIMIT = 1 << 63
+
+
+def key_runs(sizes: Sequence[int]) -> list[range]:
+    """Runs of attributes, each with fewer than 2^63 cells."""
+    runs, start = [], 0
+    for stop in range(1, len(sizes) + 1):
+        if stop == len(sizes) or math.prod(sizes[start : stop + 1]) >= KEY_LIMIT:
+            runs.append(range(start, stop))
+            start = stop
+    return runs
+
+
+def codes_of_keys(keys: Sequence[npt.NDArray[np.int64]], schema: Schema) -> Codes:
+    """The codes that the keys of each run stand for, records x attributes."""
+    sizes = schema.sizes
+    codes = np.empty((len(keys[0]), len(sizes)), smallest(max(sizes)), order="F")
+    for run, run_keys in zip(key_runs(sizes), keys, strict=True):
+        run_sizes = sizes[run.start : run.stop]
+        cells = math.prod(run_sizes)
+        if len(run_keys) and not 0 <= int(run_keys.min()) <= int(run_keys.max()) < cells:
+            raise EngineError("the engine sent a key that stands for no record")
+        codes[:, run.start : run.stop] = split(run_keys.astype(smallest(cells)), run_sizes)
+    return codes

@@ -1,4 +1,4 @@
-"""Counting records that are in memory, with NumPy.
+"""Records in memory, counted with NumPy.
 
 A schema of few cells is counted cell by cell; otherwise blocks of records are sorted and their
 tables merged. Beside the records and the result this takes some tens of megabytes.
@@ -14,34 +14,38 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.arrays import Codes
+from tacit.core.label_codes import encode, with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.records.distinct import (
-    Counted,
-    combined,
-    distinct,
-    distinct_keys,
-    merged,
-    merged_keys,
-)
 from tacit.records.keys import (
     COLUMN_BLOCK,
     KEY_CELLS,
-    Codes,
-    Unsigned,
+    Counted,
     all_keys,
+    combined,
+    distinct,
+    distinct_keys,
     key_blocks,
+    merged,
+    merged_keys,
     smallest,
     split,
 )
-from tacit.records.patterns import PatternTable
+from tacit.records.patterns import (
+    CountEngine,
+    PatternsBy,
+    PatternTable,
+    answers_of,
+    check_by,
+    listed,
+    mostly_distinct,
+)
 
 DENSE_CELLS = 1 << 22  # 16 MB of counts
 ALWAYS_DENSE = 1 << 16
 SORT_BLOCK = 1 << 20  # records
 BUFFERED = 1 << 22  # keys that are sorted at once if records come in batches
-SAMPLED = 16  # one record in so many shows whether most records are distinct
-FEW_RECORDS = 1 << 14
 
 
 def count(codes: Codes, schema: Schema) -> PatternTable:
@@ -62,14 +66,19 @@ def count_batches(batches: Iterable[Codes], schema: Schema) -> PatternTable:
     sizes = schema.sizes
     cells = math.prod(sizes)
     if cells <= DENSE_CELLS:
-        found = _cells_of(batches, sizes, np.uint64)
-    elif cells <= KEY_CELLS:
+        return PatternTable(schema, *_cells_of(batches, sizes, np.uint64))
+    if cells <= KEY_CELLS:
         keys, counts = combined(_key_tables(batches, sizes), merged_keys)
-        found = split(keys, sizes), counts
-    else:
-        tables = (distinct(codes, sizes) for codes in batches)
-        found = combined(tables, partial(merged, sizes=sizes))
-    return PatternTable(schema, *found)
+        return PatternTable(schema, split(keys, sizes), counts)
+    tables = (distinct(codes, sizes) for codes in batches)
+    return PatternTable(schema, *combined(tables, partial(merged, sizes=sizes)))
+
+
+def count_codes(codes: Codes, schema: Schema) -> PatternTable:
+    """Count the codes of a store; the code after the last category is a missing answer."""
+    if (codes < np.array(schema.sizes)).all():
+        return count(codes, schema)
+    return answers_of(count(codes, with_no_answer(schema)), schema)
 
 
 def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
@@ -81,20 +90,6 @@ def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
     if not mostly_distinct(codes, schema.sizes):
         return count(codes, schema)
     return listed(codes, schema)
-
-
-def listed(codes: Codes, schema: Schema) -> PatternTable:
-    """Every record as a pattern of its own, in the order given."""
-    patterns: Unsigned = codes.astype(smallest(max(schema.sizes)), copy=False)
-    return PatternTable(schema, patterns, np.ones(len(codes), np.int64))
-
-
-def mostly_distinct(codes: Codes, sizes: tuple[int, ...]) -> bool:
-    """Whether hardly any of many records repeats, by a sample of them."""
-    if len(codes) < FEW_RECORDS or math.prod(sizes) <= 4 * len(codes):
-        return False
-    sample = codes[::SAMPLED]
-    return len(distinct(sample, sizes)[1]) > 0.95 * len(sample)
 
 
 def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:
@@ -178,3 +173,90 @@ def _in_blocks(
     others = range(SORT_BLOCK, len(codes), SORT_BLOCK)
     rest = (table(codes[start : start + SORT_BLOCK]) for start in others)
     return combined(chain([first], rest), merge)
+
+
+def grouped(codes: Codes, schema: Schema, table: Any) -> PatternsBy:
+    """The distinct rows of codes and of an Arrow table of undisguised columns."""
+    import pyarrow as pa
+
+    from tacit.core import frames
+
+    columns = [frames.distinct(column) for column in table.columns]
+    rows = np.column_stack([codes, *(column.positions for column in columns)])
+    sizes = (*schema.sizes, *(max(2, len(column.values)) for column in columns))
+    patterns, counts = distinct(rows.astype(np.uint64), sizes)
+    width = len(schema)
+    values = [
+        pa.array(column.values, field.type).take(pa.array(positions))
+        for column, positions, field in zip(columns, patterns.T[width:], table.schema, strict=True)
+    ]
+    return PatternsBy(
+        PatternTable(schema, patterns[:, :width], counts),
+        pa.table(values, names=table.column_names),
+    )
+
+
+def numbers_if_possible(table: Any) -> Any:
+    """Columns of text, as CSV files have them, as numbers where every cell is one."""
+    import pyarrow as pa
+
+    columns = [_number_column(column) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _number_column(column: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = column.cast(pa.string())
+    padded = pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]|^\s|\s$")).as_py()
+    for kind in () if padded or plain.null_count == len(plain) else (pa.int64(), pa.float64()):
+        try:
+            return plain.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return plain
+
+
+BLOCK = 1 << 17  # records
+
+
+class FrameRecords(CountEngine):
+    """Records in memory."""
+
+    def __init__(self, records: Any, schema: Schema) -> None:
+        super().__init__(schema)
+        self._records = records
+        self._codes = encode(records, schema)
+
+    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
+        if names is None:
+            return count(self._codes, self.schema)
+        places = [self.schema.index(name) for name in names]
+        return count(self._codes[:, places], self.schema.subset(names))
+
+    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
+        if isinstance(self._records, np.ndarray):
+            raise DataError("an array of codes has no undisguised columns; give a frame")
+        import pyarrow as pa
+
+        from tacit.core import frames
+
+        check_by(columns, self.column_names())
+        frame = frames.open_frame(self._records)
+        table = pa.table({name: frames.column(frame, name) for name in columns})
+        return grouped(self._codes, self.schema, table)
+
+    def column_names(self) -> Sequence[str]:
+        if isinstance(self._records, np.ndarray):
+            return self.schema.names
+        from tacit.core import frames
+
+        return list(frames.open_frame(self._records).columns)
+
+    def blocks(self) -> Iterator[Codes]:
+        for start in range(0, len(self._codes), BLOCK):
+            yield self._codes[start : start + BLOCK]
+
+    def patterns_or_records(self) -> PatternTable:
+        return count_or_list(self._codes, self.schema)

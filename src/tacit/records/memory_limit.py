@@ -44,12 +44,12 @@ def parse_memory(text: str) -> int:
     >>> parse_memory("500MB"), parse_memory("1.5 gib")
     (500000000, 1610612736)
     """
-    found = _AMOUNT.fullmatch(text)
+    amount = _AMOUNT.fullmatch(text)
     units = {name.lower(): size for name, size in _UNITS.items()}
-    if not found or found[2].lower() not in units:
-        known = ", ".join(_UNITS)
-        raise DataError(f"{text!r} is no amount of memory; give one such as 500MB, in {known}")
-    return int(float(found[1]) * units[found[2].lower()])
+    if not amount or amount[2].lower() not in units:
+        allowed = ", ".join(_UNITS)
+        raise DataError(f"{text!r} is no amount of memory; give one such as 500MB, in {allowed}")
+    return int(float(amount[1]) * units[amount[2].lower()])
 
 
 def resident() -> int:

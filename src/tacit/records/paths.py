@@ -1,8 +1,10 @@
-"""Kinds of files by their suffix, and one-line errors for files that cannot be read."""
+"""Which files have records, their kinds by suffix, and one-line errors if they cannot be read."""
 
 from __future__ import annotations
 
 import csv
+import glob
+import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +21,9 @@ CSV, CSV_GZ, PARQUET = ".csv", ".csv.gz", ".parquet"
 SUFFIXES = (CSV, CSV_GZ, PARQUET)
 UNREADABLE = (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 PARQUET_MARK = b"PAR1"
+#: Files of Arrow memory, which only an engine reads.
+ARROW = (".arrow", ".feather")
+_GLOB = "*?["
 
 
 def kind_of(path: Path) -> str:
@@ -90,5 +95,55 @@ def reason(error: BaseException, ragged: Sequence[Any] = ()) -> str:
         )
     if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
         return "not UTF-8 text; save it with the encoding UTF-8"
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error) or "unreadable"
-    return said.splitlines()[0]
+    message = error.strerror if isinstance(error, OSError) else None
+    return (message or str(error) or "unreadable").splitlines()[0]
+
+
+def is_pattern(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a glob rather than the path of a file."""
+    return any(sign in str(path) for sign in _GLOB) and not Path(path).exists()
+
+
+def record_files(source: str | os.PathLike[str]) -> list[Path]:
+    """The files that a path, a glob or a directory names, in the order of their names.
+
+    Files and directories that start with "_" or "." are skipped, as programs that write such
+    directories expect.
+    """
+    path = Path(source)
+    if path.is_dir():
+        files = [file for file in path.rglob("*") if _has_records(file, path)]
+        if not files:
+            allowed = ", ".join((*SUFFIXES, *ARROW))
+            raise FileError(f"{path}: the directory has no file of records; need {allowed}")
+    elif is_pattern(source):
+        files = [Path(file) for file in glob.glob(str(source), recursive=True)]
+        if not files:
+            raise FileError(f"{source}: no file matches")
+    else:
+        return [path]
+    suffixes = sorted({file.suffix for file in files})
+    if len(suffixes) > 1:
+        raise FileError(f"{source}: has files of several kinds ({', '.join(suffixes)}); need one")
+    return sorted(files)
+
+
+def partition_keys(path: Path) -> dict[str, str]:
+    """Names and values in the directories of a partitioned file.
+
+    In `region=north/part-0.parquet` every record has the category "north" of "region".
+    """
+    pairs = (part.partition("=") for part in path.parent.parts)
+    return {name: value for name, sign, value in pairs if sign and name}
+
+
+def _has_records(path: Path, root: Path) -> bool:
+    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(root).parts)
+    return not hidden and path.is_file() and path.name.lower().endswith((*SUFFIXES, *ARROW))
+
+
+def file_progress(progress: Progress | None, i: int, n_files: int) -> Progress:
+    """The progress of file i as that of all files."""
+    if progress is None:
+        return lambda _: None
+    return lambda done: progress((i + done) / n_files)

@@ -23,22 +23,20 @@ from tacit.core.design import Design
 from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError
-from tacit.reconstruction.plain_patterns import checked_plain
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, count_answers
-from tacit.reconstruction.sampling.sample_columns import Sampling
+from tacit.reconstruction.sampling.sampled_records import Sampling
 from tacit.records import (
     CountEngine,
     Origin,
     PatternTable,
     check_origin,
+    count_answers,
     count_reported,
     engine_of,
     read_frame,
 )
-from tacit.records.counts import check_origins
-from tacit.records.engine_choice import is_counts, is_remote, is_url
-from tacit.records.grouped_columns import grouped
-from tacit.records.record_files import ARROW, is_pattern
+from tacit.records.engines import check_origins, is_counts, is_remote, is_url
+from tacit.records.memory import grouped
+from tacit.records.paths import ARROW, is_pattern
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -274,7 +272,7 @@ def source_of(data: Any, design: Design) -> RecordSource:
     if isinstance(data, PatternTable):
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
-        return _counted_rows(checked_plain(data))
+        return _counted_rows(data.refuse(weights=True))
     if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
         counted = partial(count_reported, data, design, True)
         return _counted_rows(count_answers(counted, design.reported))
@@ -293,6 +291,6 @@ def source_of(data: Any, design: Design) -> RecordSource:
 
 
 def _counted_rows(table: PatternTable) -> SourceRows:
-    if isinstance(table, IncompletePatterns):
-        return _rows(table.counted, None, table.schema)
+    if table.absent is not None:
+        return _rows(table.with_no_answer(), None, table.schema)
     return SourceRows(table.patterns, table.counts.astype(np.float64))

@@ -33,9 +33,9 @@ from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
-from tacit.reconstruction.sampling.linearised import linearised
-from tacit.reconstruction.sampling.sample_columns import Sampling
-from tacit.reconstruction.sampling.sample_rows import ErrorMethod
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling
+from tacit.records.sample import ErrorMethod
 from tacit.regression.coefficients import CoefficientTable
 from tacit.regression.data import CategoryColumn, Column, NumberColumn, numbers_of
 from tacit.regression.maximum import check_collinear, solved

@@ -27,9 +27,9 @@ from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import most_likely
-from tacit.reconstruction.sampling.linearised import linearised
-from tacit.reconstruction.sampling.sample_columns import Sampling
-from tacit.reconstruction.sampling.sample_rows import ErrorMethod
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling
+from tacit.records.sample import ErrorMethod
 from tacit.regression.coefficients import CoefficientTable, check_alpha
 from tacit.regression.data import CategoryColumn, NumberColumn, as_categories
 from tacit.regression.likelihood import (

@@ -14,9 +14,9 @@ from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, unknown
-from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling
-from tacit.reconstruction.sampling.sample_rows import SampleRows
+from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
 from tacit.reconstruction.tables import TableProblem
+from tacit.records.sample import SampleRows
 from tacit.regression.data import (
     Column,
     EngineSource,

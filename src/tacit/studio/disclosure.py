@@ -27,7 +27,6 @@ from tacit.core.arrays import Array
 from tacit.core.conditions import impossible_cells
 from tacit.errors import DataError
 from tacit.reconstruction import Reconstruction
-from tacit.reconstruction.sampling.incomplete_patterns import answered, with_missing
 from tacit.records import PatternTable
 from tacit.studio.release import Release
 
@@ -133,10 +132,10 @@ def answering(release: Release, names: Sequence[str]) -> Release:
 
 
 def _answering(release: Release, names: Sequence[str]) -> Release:
-    counts = answered(release.counts, _reports(release, names))
+    counts = release.counts.complete(_reports(release, names))
     if counts.n_records == release.counts.n_records:
         return release
-    whole = with_missing(release.counts)
+    whole = release.counts.with_no_answer()
     seed = hashlib.sha256(repr(names).encode())
     seed.update(whole.patterns.tobytes())
     seed.update(whole.counts.tobytes())
@@ -226,10 +225,10 @@ def _growth(release: Release, names: Sequence[str]) -> Array:
 def _reported_growth(release: Release, names: Sequence[str]) -> Array:
     """The table of the reports of those who answered these questions after the snapshot."""
     reports = _reports(release, names)
-    now = answered(release.counts, reports).marginal(reports)
+    now = release.counts.complete(reports).marginal(reports)
     if release.earlier is None:
         return np.zeros(now.shape)
-    return np.asarray(now - answered(release.earlier.counts, reports).marginal(reports), float)
+    return np.asarray(now - release.earlier.counts.complete(reports).marginal(reports), float)
 
 
 def _reports(release: Release, names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
+from tacit.mine.tree.picture import tree_picture
 from tacit.output import rounding
 from tacit.privacy.published_model import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.accounts import Role
@@ -21,7 +22,6 @@ from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
 from tacit.studio.survey_pages import compared, file_response
-from tacit.studio.tree_picture import tree_picture
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.

@@ -27,6 +27,9 @@ from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
 from tacit.mine import DecisionTree
 from tacit.mine.summaries import bayes_summary, classes_summary, tree_summary
+from tacit.mine.tree.picture import readable, short, tree_nodes
+from tacit.mine.tree.view import TreeView, percent
+from tacit.output.number_text import number_of
 from tacit.output.rounding import finite
 from tacit.privacy import Limits, Prior, prior_of
 from tacit.privacy.prior import tied_parts
@@ -46,7 +49,6 @@ from tacit.studio.disclosure import (
 from tacit.studio.group_tables import MOST_CELLS
 from tacit.studio.models import ModelRequest
 from tacit.studio.release import Release
-from tacit.studio.tree_picture import tree_nodes
 from tacit.survey import Published
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ def train(release: Release, request: ModelRequest) -> dict[str, Any]:
 
 
 Part = dict[str, Any]
+#: Most ends of a tree that are drawn.
+_MOST_ENDS = 60
 
 
 def _tree(learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest) -> Part:
@@ -84,13 +88,26 @@ def _tree(learn: PatternTable, test: PatternTable, release: Release, request: Mo
     model = without_small_leaves(model.fit(learn), release)
     rules = list(model.rules().known)
     n_people = learn.n_records + test.n_records
+    view = readable(model.view(test), _MOST_ENDS)
+    picture = tree_nodes(view, lambda view, node: _end_lines(view, node, n_people))
     return {
-        "summary": tree_summary(model, LEVEL, test)
-        | {"picture": tree_nodes(model.view(test), n_people), "small_groups": False},
+        "summary": tree_summary(model, LEVEL, test) | {"picture": picture, "small_groups": False},
         "evaluation": _evaluation(model, test, release),
         "privacy": _by_rules(rules, learn, design, [request.target]),
         "model": mine.model_to_json(model),
     }
+
+
+def _end_lines(view: TreeView, node: int, n_people: int) -> list[str]:
+    """The class of an end, how often it is right, and its share; no figures for few people."""
+    figures, label = view.figures(node), short(str(view.category(node)))
+    if figures.support * n_people < SMALLEST_GROUP:
+        return [label, "too few people for figures"]
+    right = percent(figures.confidence, figures.confidence_stderr, "±")
+    share = percent(figures.support, figures.support_stderr, "±")
+    below = int(view.leaves_below[node])
+    more = f", {number_of(below, 'leaf', 'leaves')} below" if below else ""
+    return [label, f"right for {right}, of {share}{more}"]
 
 
 def _bayes(

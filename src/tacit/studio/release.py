@@ -32,8 +32,7 @@ from tacit.core.label_codes import with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
-from tacit.reconstruction.sampling.incomplete_patterns import IncompletePatterns, answers_of
-from tacit.records import Origin, PatternTable, count
+from tacit.records import Origin, PatternTable, answers_of, count
 from tacit.records.count_file import CountedPart, StoredCounts, read_counts
 from tacit.survey import Published
 
@@ -210,9 +209,7 @@ class Releases:
 
 def released_answers(survey: Published, counts: PatternTable) -> PatternTable:
     """The table of reports from one that may have a category for missing answers as well."""
-    answers = answers_of(counts, survey.design.reported)
-    complete = isinstance(answers, IncompletePatterns) and not answers.absent.any()
-    return answers.whole if complete and isinstance(answers, IncompletePatterns) else answers
+    return answers_of(counts, survey.design.reported)
 
 
 def next_release_at(released: int) -> int:

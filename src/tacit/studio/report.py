@@ -8,6 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from tacit import __version__
+from tacit.core.channel.matrix import Matrix
+from tacit.core.channel.related import Related
 from tacit.core.conditions import QuestionCondition
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
@@ -24,7 +26,25 @@ from tacit.studio.results import (
     question_texts,
     result_notes,
 )
-from tacit.studio.words import FAMILY_WORDS, cited
+
+#: References of the methods, by how a text cites them; those of other families are at their coins.
+REFERENCES = {
+    "Clopper & Pearson, 1934": (
+        "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits "
+        "illustrated in the case of the binomial. Biometrika, 26(4), 404-413."
+    ),
+    "Huang & Du, 2008": Matrix.reference,
+    "Susko, 2013": (
+        "Susko, E. (2013). Likelihood ratio tests with boundary constraints using data-dependent "
+        "degrees of freedom. Biometrika, 100(4), 1019-1023."
+    ),
+    "Theil, 1971": "Theil, H. (1971). Principles of econometrics. Wiley.",
+    "Warner, 1965": Related.reference,
+    "Wilson, 1927": (
+        "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
+        "inference. Journal of the American Statistical Association, 22(158), 209-212."
+    ),
+}
 
 
 def design_sentences(design: Design) -> list[str]:
@@ -35,15 +55,13 @@ def design_sentences(design: Design) -> list[str]:
 
 
 def _group_sentence(design: Design, group: Group) -> str:
-    given = group.coin.to_dict()
-    family = str(given["family"])
     names = ", ".join(group.attributes)
-    several = len(group.attributes) > 1 and family != "matrix"
+    several = len(group.attributes) > 1 and group.coin.family != "matrix"
     together = " One draw decides for all of these questions together." if several else ""
     coding = ""
     if group.coin.report_words:
         coding = f" A report is {group.coin.report_meaning(design.attributes_of(group))}."
-    return f"{names}: {FAMILY_WORDS[family](given)}{together}{coding}"
+    return f"{names}: {group.coin.methods_text}{together}{coding}"
 
 
 def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
@@ -103,6 +121,13 @@ def _missing_sentence(release: Release) -> str:
     )
 
 
+def references(design: Design, texts: list[str]) -> list[str]:
+    """The sources of the design's families and of what these texts cite, in alphabetical order."""
+    whole = " ".join(texts)
+    cited = {full for short, full in REFERENCES.items() if short in whole}
+    return sorted(cited | {group.coin.reference for group in design.groups} - {""})
+
+
 def survey_report(release: Release) -> str:
     """Methods, a table and a figure per question, warnings and references, as HTML."""
     with optional_imports():  # a codebook needs no templates
@@ -120,7 +145,7 @@ def report_values(release: Release) -> dict[str, Any]:
         "records": release.counts.n_records,
         "design": design,
         "methods": methods,
-        "references": cited([*design, *methods]),
+        "references": references(release.survey.design, [*design, *methods]),
         "results": question_results(release),
         "hidden": hidden_questions(release),
         "warnings": group_warnings(release, question_texts(release.survey)),

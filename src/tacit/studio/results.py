@@ -20,7 +20,6 @@ from tacit.output.number_text import number_of
 from tacit.plan.assumptions import assume_all
 from tacit.plan.expected import PlannedQuestion
 from tacit.reconstruction import Estimate, Reconstruction, simplex
-from tacit.reconstruction.sampling.incomplete_patterns import answered
 from tacit.records import read_text, write_text
 from tacit.studio.disclosure import shown_estimates, why_hidden
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
@@ -220,7 +219,7 @@ def _reported(release: Release, name: str) -> list[float | None]:
     true, schema = release.survey.design.schema[name], release.counts.schema
     if name not in schema.names or schema[name].categories != true.categories:
         return [None] * true.size
-    counts = answered(release.counts, [name]).marginal([name])
+    counts = release.counts.complete([name]).marginal([name])
     return [float(share) for share in counts / max(1, counts.sum())]
 
 

@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
-from tacit.reconstruction.sampling.incomplete_patterns import with_missing
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparable
 from tacit.studio.group_tables import group_table
@@ -291,7 +290,7 @@ def estimates_latex(visit: PageVisit) -> Response:
 
 def records(visit: PageVisit, kind: str) -> Response:
     """The reported records of the release; their order is that of the categories."""
-    counts = with_missing(released(visit).counts)
+    counts = released(visit).counts.with_no_answer()
     codes = np.repeat(counts.patterns, counts.counts, axis=0)
     content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
     visit.record("records exported", visit.survey.title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -150,6 +151,34 @@ def test_epsilons_of_groups_add_up_and_conditions_multiply() -> None:
     assert Design(SCHEMA, [Group(SCHEMA.names, related(0.7))]).channel(SCHEMA.names).epsilon == (
         float("inf")
     )
+
+
+def test_the_epsilon_of_a_design_is_that_of_a_whole_record() -> None:
+    assert DESIGN.epsilon == DESIGN.channel(SCHEMA.names).epsilon
+    assert DESIGN.epsilon == pytest.approx(math.log(7 / 3) + math.log(5), rel=1e-15)
+    assert smokes(related(0.7)).epsilon == math.inf  # income is not disguised
+
+
+def test_a_coin_has_the_epsilon_of_one_yes_no_answer_unless_its_parameters_say_more() -> None:
+    assert related(0.75).epsilon == related("3/4").epsilon == pytest.approx(math.log(3))
+    assert uniform_perturbation(0.5).epsilon == pytest.approx(math.log(3))
+    assert frapp(5).epsilon == frapp("1/5").epsilon == pytest.approx(math.log(5))
+    assert forced(0.5, [0.25, 0.25, 0.5]).epsilon == pytest.approx(math.log(5))
+    assert unrelated(0.5, {"a": [0.5, 0.5], "b": [0.25, 0.75]}).epsilon == pytest.approx(
+        math.log(9)
+    )
+    assert matrix(TALL).epsilon == pytest.approx(math.log(5))
+    assert truthful().epsilon == math.inf
+
+
+def test_a_design_prints_as_a_table_of_attributes_groups_coins_and_epsilon() -> None:
+    heads, *rows = repr(DESIGN).splitlines()[1:4]
+    assert heads.split() == ["attribute", "categories", "group", "coin", "epsilon"]
+    assert rows[0].split() == ["smokes", "no,", "yes", "1", "related(theta=7/10)", "0.85"]
+    assert rows[1].split() == ["income", "low,", "mid,", "high", "2", "frapp(lambda=5)", "1.61"]
+    assert "2 attributes in 2 groups; epsilon of a record: 2.46" in str(DESIGN)
+    assert repr(DESIGN) == str(DESIGN)
+    assert "<td>0.85</td>" in DESIGN._repr_html_()
 
 
 def test_a_group_and_its_coin_print_as_one_line() -> None:

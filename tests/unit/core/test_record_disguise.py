@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from itertools import product
 from typing import Any
 
@@ -49,6 +51,47 @@ def test_columns_that_the_design_does_not_know_are_left_out(make: Any) -> None:
     reported = disguise(make({"name": ["Ann"] * 100, **LABELS}), DESIGN, rng())
     named = getattr(reported, "column_names", None) or list(reported.columns)
     assert list(named) == ["smokes", "income"]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_columns_to_keep_follow_the_reports_unchanged_and_record_by_record(make: Any) -> None:
+    others = {"age": list(range(100)), "name": ["Ann", "Bo"] * 50, "born": [date(1990, 1, 2)] * 100}
+    reported = disguise(make({**others, **LABELS}), DESIGN, rng(), keep=["born", "age"])
+    assert type(reported) is type(make(LABELS))
+    named = getattr(reported, "column_names", None) or list(reported.columns)
+    assert list(named) == ["smokes", "income", "born", "age"]
+    assert np.asarray(reported["age"]).tolist() == others["age"]
+    assert [str(day)[:10] for day in np.asarray(reported["born"])] == ["1990-01-02"] * 100
+    assert columns(reported) == columns(disguise(make(LABELS), DESIGN, rng()))
+
+
+def test_columns_to_keep_are_in_the_order_of_the_records_whatever_the_index() -> None:
+    true = pd.DataFrame({**LABELS, "age": range(100)}, index=range(100)[::-1])
+    reported = disguise(true, DESIGN, rng(), keep=["age"])
+    assert reported["age"].tolist() == true["age"].tolist()
+    assert reported["age"].dtype == true["age"].dtype
+    with pytest.warns(UserWarning, match="reports already"):
+        disguise(reported, DESIGN, rng(), keep=("age",))
+
+
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [
+        (["agee"], "unknown column 'agee' in keep; did you mean 'age'?"),
+        (["age", "smokes"], "'smokes' is an attribute of the design, so it is disguised"),
+        ("age", "keep must be a list of names of columns, got 'age'"),
+        ([["age"]], "keep must be a list of names of columns"),
+        (3, "keep must be a list of names of columns, got 3"),
+    ],
+)
+def test_what_cannot_be_kept_is_an_error_that_says_why(keep: Any, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        disguise(pa.table({**LABELS, "age": range(100)}), DESIGN, keep=keep)
+
+
+def test_an_array_has_no_columns_to_keep() -> None:
+    with pytest.raises(DataError, match="an array of codes"):
+        disguise(random_codes(SCHEMA), DESIGN, rng(), keep=["age"])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -12,14 +12,14 @@ from scipy.stats import chi2, chi2_contingency
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit.core.arrays import Array
-from tacit.mine.pair_dependence import holm, likelihood_ratio, pair_dependence
-from tacit.mine.unit_tables import UnitTables
+from tacit.models.dependence_tree import holm, likelihood_ratio, pair_dependence
+from tacit.models.units import UnitReports
 from tacit.records import count
 
 
-def tables_of(design: Design, true: Array, seed: int = 1) -> UnitTables:
+def tables_of(design: Design, true: Array, seed: int = 1) -> UnitReports:
     reported = disguise(true.astype(np.uint8), design, np.random.default_rng(seed))
-    return UnitTables(count(reported, design.reported), design)
+    return UnitReports(count(reported, design.reported), design)
 
 
 def schema_of(*sizes: int) -> Schema:
@@ -49,7 +49,7 @@ def test_the_likelihood_ratio_is_that_of_brute_force(theta: float, together: boo
     parts = [schema.names] if together else [[name] for name in schema.names]
     design = Design(schema, [Group(part, related(theta)) for part in parts])
     tables = tables_of(design, dependent(3000))
-    matrix, seen = tables.matrix((0, 1)), tables.frequencies((0, 1))
+    matrix, seen = tables.layout.matrix((0, 1)), tables.frequencies((0, 1))
 
     def value(table: Array) -> float:
         held = seen > 0

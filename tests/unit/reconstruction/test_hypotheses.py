@@ -175,10 +175,11 @@ def test_a_result_prints_and_is_frozen() -> None:
     ("ask", "message"),
     [
         (lambda r: r.independence(["smokes"]), "two attributes or more"),
-        (lambda r: r.independence("smokes"), "list of names"),
+        (lambda r: r.independence("smokes"), "two attributes or more"),
+        (lambda r: r.independence(3), "list of names"),
         (lambda r: r.independence(["smokes", "wealth"]), "unknown attribute 'wealth'"),
         (lambda r: r.independence(["smokes", "income"], given=["smokes"]), "asked for twice"),
-        (lambda r: r.independence(["smokes", "income"], method="wald"), "method must be one of"),
+        (lambda r: r.independence(["smokes", "income"], method="t"), "method must be one of"),
         (lambda r: r.homogeneity(["smokes"], across=["smokes"]), "asked for twice"),
         (lambda r: r.goodness_of_fit(["income"], [0.5, 0.5]), r"shape \(3,\)"),
         (lambda r: r.goodness_of_fit(["income"], [0.5, 0.4, 0.2]), "sum to 1"),
@@ -195,3 +196,12 @@ def test_a_result_prints_and_is_frozen() -> None:
 def test_a_mistake_is_one_clear_error(ask: Any, message: str) -> None:
     with pytest.raises(TacitError, match=message):
         ask(rec())
+
+
+@pytest.mark.parametrize("name", ["pearson", "likelihood_ratio", "likelihood-ratio", "wald"])
+def test_a_method_by_its_name_is_that_method(name: str) -> None:
+    method = {"pearson": pearson, "wald": wald}.get(name, likelihood_ratio)
+    named, passed = (
+        rec(COINS).independence(["smokes", "income"], method=m) for m in (name, method)
+    )
+    assert named == passed

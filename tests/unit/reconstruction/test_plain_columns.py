@@ -130,7 +130,7 @@ def test_an_ordered_column_keeps_its_order() -> None:
         (["regoin"], "unknown column 'regoin' of the records; did you mean 'region'"),
         (["income"], "'income' is part of the design already"),
         (["region", "region"], "column 'region' is given twice"),
-        ("region", "columns must be a list of names"),
+        ([3], "columns must be a list of names"),
         (["age"], "'age' holds numbers that are not whole; make categories"),
         (["number"], "'number' holds 3000 categories, over 1000; make categories"),
         (["same"], "'same' holds fewer than 2 categories"),

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from tacit.records import cancellation
-from tacit.records.cancellation import cancellable
+from tacit.records import queries
+from tacit.records.queries import cancellable
 
 
 def no_cancel() -> None:
@@ -24,7 +24,7 @@ def test_the_result_and_the_error_of_the_work_pass() -> None:
 def test_an_exception_while_waiting_cancels_the_work_until_it_ends(
     raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancellation, "PERIOD", 0.001)
+    monkeypatch.setattr(queries, "PERIOD", 0.001)
     cancelled, ended = threading.Event(), []
 
     def work() -> None:

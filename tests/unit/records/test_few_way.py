@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tacit.records.few_way import FewWayCounts
+from tacit.records.bit_columns import FewWayCounts
 
 SIZES = (2, 3, 2, 5, 3)
 

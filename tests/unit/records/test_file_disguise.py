@@ -14,8 +14,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related, unrelated
 from tacit.core.label_codes import decode
 from tacit.errors import DataError, FileError, TacitError
-from tacit.records import read_origin, record_reader
-from tacit.records.file_disguise import SEED_BLOCK, disguise_files
+from tacit.records import files, read_origin
+from tacit.records.disguise import SEED_BLOCK, disguise_files
 from tests.support.families import CASES, Case
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("children", [0, 1, 2])])
@@ -66,8 +66,8 @@ def test_reports_do_not_depend_on_batches_formats_or_files(
         part = table.slice(cuts[number], cuts[number + 1] - cuts[number])
         put(part, f"parts/{number}.parquet", row_group_size=7_000)
     put(table.slice(0, 0), "parts/4.parquet")  # as Spark writes for an empty partition
-    monkeypatch.setattr(record_reader, "BATCH_BYTES", 1)
-    assert record_reader.batch_records(SCHEMA) == record_reader.LEAST_BATCH
+    monkeypatch.setattr(files, "BATCH_BYTES", 1)
+    assert files.batch_records(SCHEMA) == files.LEAST_BATCH
     for source in (tmp_path / "parts", tmp_path / "parts/*.parquet", put(table, "true.csv")):
         assert disguise_files(source, DESIGN, out, 5) == (LONG, 0)
         assert pq.read_table(out).equals(expected)
@@ -91,9 +91,9 @@ def test_every_block_and_every_seed_has_draws_of_its_own(put: Any, tmp_path: Pat
 
 def test_wide_records_are_read_in_smaller_batches() -> None:
     wide = Schema([Attribute(f"w{i}", ["no", "yes"]) for i in range(100)])
-    assert record_reader.batch_records(SCHEMA) == record_reader.BATCH
-    assert record_reader.LEAST_BATCH <= record_reader.batch_records(wide) < record_reader.BATCH
-    assert record_reader.BATCH % record_reader.batch_records(wide) == 0
+    assert files.batch_records(SCHEMA) == files.BATCH
+    assert files.LEAST_BATCH <= files.batch_records(wide) < files.BATCH
+    assert files.BATCH % files.batch_records(wide) == 0
 
 
 def test_the_result_names_its_design_and_keeps_types(put: Any, tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ from tacit.records import (
     check_out,
     count,
     count_records,
+    files,
     read_batches,
     read_design,
     read_frame,
-    record_reader,
     write_frame,
     write_text,
     writing_records,
@@ -170,7 +170,7 @@ def test_an_error_names_the_record_of_the_file(
     file: Any, cells: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the file is read in many parts."""
-    monkeypatch.setattr(record_reader, "READ_BYTES", 1 << 10)
+    monkeypatch.setattr(files, "READ_BYTES", 1 << 10)
     path = file("smokes,income\n" + "no,low\n" * 3000 + cells)
     with pytest.raises(DataError, match=f"data.csv: {said}"):
         codes_in(path)

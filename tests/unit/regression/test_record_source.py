@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.errors import DataError
-from tacit.records import Origin, count_reported, engine_choice
+from tacit.records import Origin, count_reported, engines
 from tacit.records.count_file import StoredCounts
 from tacit.regression import correlation, linear, logit
 from tests.support.regions import REGIONS, regional
@@ -29,7 +29,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: Any) -> 
         connection.register("given", pa.Table.from_pandas(regional(), preserve_index=False))
         connection.execute("CREATE TABLE records AS FROM given")
         return ibis.duckdb.from_connection(connection).table("records")
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0 if request.param == "DuckDB" else 10**9)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", 0 if request.param == "DuckDB" else 10**9)
     for part, start in enumerate(range(0, 3000, 1300)):
         regional().iloc[start : start + 1300].to_parquet(tmp_path / f"{part}.parquet")
     return tmp_path

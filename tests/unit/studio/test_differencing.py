@@ -13,7 +13,7 @@ import pytest
 from tacit import disguise
 from tacit.collect.store import Response, packed
 from tacit.core.arrays import Codes
-from tacit.reconstruction.sampling.incomplete_patterns import answered, count_codes
+from tacit.records import count_codes
 from tacit.studio import disclosure
 from tacit.studio.accounts import Role
 from tacit.studio.group_tables import group_table
@@ -152,7 +152,7 @@ def _nothing_grew(people: Any) -> Any:
 
 
 def _only_missing(release: Release, names: Any) -> Release:
-    counts = answered(release.counts, disclosure._reports(release, names))
+    counts = release.counts.complete(disclosure._reports(release, names))
     return Release(release.survey, counts)
 
 

@@ -14,8 +14,7 @@ import pytest
 from tacit import disguise, mine, reconstruct
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, recall
-from tacit.reconstruction.sampling.incomplete_patterns import count_codes
-from tacit.records import PatternTable, count_reported
+from tacit.records import PatternTable, count_codes, count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.studio.model_training import SEED, train

@@ -14,11 +14,7 @@ import pytest
 from tacit import reconstruct
 from tacit.collect.store import Store
 from tacit.errors import DataError
-from tacit.reconstruction.sampling.incomplete_patterns import (
-    IncompletePatterns,
-    answered,
-    count_codes,
-)
+from tacit.records import count_codes
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import answering
 from tacit.studio.group_tables import group_table
@@ -50,7 +46,7 @@ def test_a_release_survives_a_restart_with_its_missing_answers(
     for _ in range(2):  # counted, then read from the folder
         found = Releases(store, tmp_path).newest(ANALYSED)
         assert found is not None
-        assert isinstance(found.counts, IncompletePatterns)
+        assert found.counts.absent is not None
         assert found.counts.n_records == N
         for name in ANALYSED.design.schema.names:
             one, other = found.reconstruction.table([name]), expected.table([name])
@@ -91,7 +87,7 @@ def declining(n_declined: int, n: int = 600) -> Release:
 def groups_of(release: Release, name: str) -> np.ndarray:
     """How many people of each place the table of a question has."""
     records = answering(release, ["place", name])
-    return answered(records.counts, ["place", name]).marginal(["place"])
+    return records.counts.complete(["place", name]).marginal(["place"])
 
 
 def test_results_less_a_table_do_not_tell_who_declined() -> None:

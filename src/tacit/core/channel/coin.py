@@ -251,8 +251,8 @@ class Coin(ABC):
         """What the coin may decide, and how often."""
 
     @abstractmethod
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> Channel:
-        """The channel of the attributes at the positions `kept`, in that order; all if None."""
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> Channel:
+        """The channel of the attributes at these positions, in that order; of all if None."""
 
     def flip_odds(self, attributes: Attributes) -> tuple[Fraction, Fraction] | None:
         """Odds of truth and opposite, if all answers are yes/no and the coin decides only that."""
@@ -261,6 +261,25 @@ class Coin(ABC):
         if [strategy.flips(sizes) for strategy in strategies] != [False, True]:
             return None
         return weights[0], weights[1]
+
+    @property
+    def epsilon(self) -> float:
+        """Local differential privacy of what this coin disguises, rounded up.
+
+        It is that of one yes/no answer, unless the parameters say how many categories there are.
+        `related` and `uniform_perturbation` have a larger one with more categories, and `related`
+        an infinite one for several attributes. `Design.epsilon` is that of whole records.
+
+        >>> from tacit import related, unrelated
+        >>> related(0.75).epsilon, unrelated(0.5, [0.2, 0.3, 0.5]).epsilon
+        (1.0986122886681098, 1.7917594692280552)
+        """
+        return self.channel(self.example_attributes).epsilon
+
+    @property
+    def example_attributes(self) -> Attributes:
+        """Attributes that the coin can disguise: as its parameters say, else one yes/no answer."""
+        return (Attribute("answer", ("no", "yes")),)
 
     @property
     def each_throw(self) -> tuple[Fraction, ...] | None:
@@ -314,6 +333,6 @@ def require_one_yes_no(family: str, attributes: Attributes) -> None:
         )
 
 
-def all_positions(attributes: Attributes, kept: Unit | None) -> Unit:
-    """`kept`, or every position."""
-    return tuple(range(len(attributes))) if kept is None else kept
+def all_positions(attributes: Attributes, positions: Unit | None) -> Unit:
+    """These positions, or every position."""
+    return tuple(range(len(attributes))) if positions is None else positions

@@ -84,6 +84,7 @@ from tacit.core.channel.weights import (
     allowed_cells,
 )
 from tacit.core.exact_draws import Draws, source_of
+from tacit.core.schema import Attribute
 from tacit.errors import DesignError, unknown
 
 #: Joint answers beyond these have no code in 64 bits.
@@ -113,9 +114,9 @@ class Replacing(Coin):
         weight = self.weight(attributes)
         return ((weight, Keep()), (1 - weight, Replace(*self.drawn(attributes).units)))
 
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> ReplacementChannel:
-        positions = all_positions(attributes, kept)
-        drawn = self.drawn(attributes).marginal(positions)
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> ReplacementChannel:
+        chosen = all_positions(attributes, positions)
+        drawn = self.drawn(attributes).marginal(chosen)
         return ReplacementChannel(self.weight(attributes), drawn)
 
     @property
@@ -158,6 +159,16 @@ class KnownDraw(Replacing):
 
     def drawn(self, attributes: Attributes) -> Distribution:
         return _fit(getattr(self, self.known), attributes, f"{self.family}: {self.known}")
+
+    @property
+    def example_attributes(self) -> Attributes:
+        known = getattr(self, self.known)
+        if is_pair(known[0]):
+            sizes = {name: len(margin) for name, margin in known}
+        else:
+            shape = np.array(known, dtype=object).shape
+            sizes = {f"answer {i + 1}": size for i, size in enumerate(shape)}
+        return tuple(Attribute(name, range(size)) for name, size in sizes.items())
 
 
 @dataclass(frozen=True)
@@ -268,6 +279,71 @@ class Frapp(Replacing):
             return super().strategies(attributes)
         keep = self.lambda_ / (self.lambda_ + math.prod(a.size for a in attributes) - 1)
         return ((keep, Keep()), (1 - keep, Differ((all_positions(attributes, None),))))
+
+
+class OneSided(Replacing):
+    """Keep the answer with a probability, else report the second category."""
+
+    def check(self, attributes: Attributes) -> None:
+        require_one_yes_no(self.family, attributes)
+
+    def drawn(self, attributes: Attributes) -> Distribution:
+        return Distribution.independent([(Fraction(0), Fraction(1))])
+
+
+@dataclass(frozen=True)
+class Mangat(OneSided):
+    """Yes is answered truthfully; no with probability p, else yes."""
+
+    p: Fraction
+    family: ClassVar[str] = "mangat"
+    reference: ClassVar[str] = (
+        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
+        "Statistical Society B, 56(1), 93-95."
+    )
+    advice: ClassVar[str] = "take p above 0"
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{no} only if it is true; {yes} if it is true, or by chance"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            f"a true yes was always reported as yes; a true no as no with probability {self.p}, "
+            "otherwise as yes (Mangat, 1994)."
+        )
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return self.p
+
+
+@dataclass(frozen=True)
+class Triangular(OneSided):
+    """Yes means: my answer, or that to an innocent question of prevalence p, or both are yes."""
+
+    p: Fraction
+    family: ClassVar[str] = "triangular"
+    reference: ClassVar[str] = YU_TIAN_TANG
+    advice: ClassVar[str] = (
+        "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
+    )
+    asks = "any_yes"
+    report_words = ("both no", "at least one yes")
+
+    def report_meaning(self, attributes: Attributes) -> str:
+        no, yes = attributes[0].categories
+        return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
+
+    @property
+    def methods_text(self) -> str:
+        return (
+            "respondents reported only whether their answer, or that to an innocent question with "
+            f"known share {self.p}, or both are yes (Yu, Tian & Tang, 2008)."
+        )
+
+    def weight(self, attributes: Attributes) -> Fraction:
+        return 1 - self.p
 
 
 @dataclass(frozen=True)
@@ -520,13 +596,13 @@ class KeepOrReplace(Kernel):
         np.fill_diagonal(matrix, self.same)
         return matrix
 
-    def outcomes(self, known: Index) -> Iterator[Array]:
+    def outcomes(self, answers: Index) -> Iterator[Array]:
         """Category y reported with the others as known, per y; or the others not as known: then a
         draw was reported, which says nothing.
         """
         size = self.drawn.shape[0]
-        cells = self.drawn.at([np.arange(size)[:, None], *known])
-        cells = np.broadcast_to(cells, (size, *known.shape[1:]))
+        cells = self.drawn.at([np.arange(size)[:, None], *answers])
+        cells = np.broadcast_to(cells, (size, *answers.shape[1:]))
         for y, cell in enumerate(cells):
             table = np.repeat(self.rest * cell[None], size, axis=0)
             if self.theta >= 0:
@@ -534,7 +610,7 @@ class KeepOrReplace(Kernel):
             else:
                 table[y] = self.same[0]
             yield table
-        if len(known):
+        if len(answers):
             yield np.repeat(self.rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
 
 
@@ -619,71 +695,6 @@ def frapp(lambda_: Number) -> Frapp:
     if value < 0:
         raise DesignError(f"frapp: lambda must not be negative, got {lambda_}")
     return Frapp(value)
-
-
-class OneSided(Replacing):
-    """Keep the answer with a probability, else report the second category."""
-
-    def check(self, attributes: Attributes) -> None:
-        require_one_yes_no(self.family, attributes)
-
-    def drawn(self, attributes: Attributes) -> Distribution:
-        return Distribution.independent([(Fraction(0), Fraction(1))])
-
-
-@dataclass(frozen=True)
-class Mangat(OneSided):
-    """Yes is answered truthfully; no with probability p, else yes."""
-
-    p: Fraction
-    family: ClassVar[str] = "mangat"
-    reference: ClassVar[str] = (
-        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
-        "Statistical Society B, 56(1), 93-95."
-    )
-    advice: ClassVar[str] = "take p above 0"
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"{no} only if it is true; {yes} if it is true, or by chance"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"a true yes was always reported as yes; a true no as no with probability {self.p}, "
-            "otherwise as yes (Mangat, 1994)."
-        )
-
-    def weight(self, attributes: Attributes) -> Fraction:
-        return self.p
-
-
-@dataclass(frozen=True)
-class Triangular(OneSided):
-    """Yes means: my answer, or that to an innocent question of prevalence p, or both are yes."""
-
-    p: Fraction
-    family: ClassVar[str] = "triangular"
-    reference: ClassVar[str] = YU_TIAN_TANG
-    advice: ClassVar[str] = (
-        "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
-    )
-    asks = "any_yes"
-    report_words = ("both no", "at least one yes")
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            "respondents reported only whether their answer, or that to an innocent question with "
-            f"known share {self.p}, or both are yes (Yu, Tian & Tang, 2008)."
-        )
-
-    def weight(self, attributes: Attributes) -> Fraction:
-        return 1 - self.p
 
 
 def mangat(p: Number) -> Mangat:

@@ -83,11 +83,11 @@ class Kernel(ABC):
         """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
 
     @abstractmethod
-    def outcomes(self, known: Index) -> Iterator[Array]:
+    def outcomes(self, answers: Index) -> Iterator[Array]:
         """P(outcome | category of the first attribute, known answers to the others).
 
-        A table[category, case] per outcome; `known` has a row per other attribute and a column per
-        case. Reports that say the same about the first attribute are one outcome.
+        A table[category, case] per outcome; `answers` has a row per other attribute and a column
+        per case. Reports that say the same about the first attribute are one outcome.
         """
 
 
@@ -125,9 +125,9 @@ class DenseKernel(Kernel):
     def entropies(self) -> Array:
         return np.asarray(uncertainty(self.matrix).sum(axis=0))
 
-    def outcomes(self, known: Index) -> Iterator[Array]:
+    def outcomes(self, answers: Index) -> Iterator[Array]:
         """M[y, (x, known)] for every joint report y."""
-        cells = self.matrix.reshape(-1, *self.shape)[(slice(None), slice(None), *known)]
+        cells = self.matrix.reshape(-1, *self.shape)[(slice(None), slice(None), *answers)]
         yield from cells.reshape(*cells.shape[:2], -1)
 
 
@@ -145,9 +145,9 @@ def kron(matrices: Iterable[Array]) -> Array:
     return reduce(_kron, matrices)
 
 
-def _kron(one: Array, other: Array) -> Array:
-    cells = one[:, None, :, None] * other[None, :, None]
-    return cells.reshape(len(one) * len(other), -1)
+def _kron(first: Array, second: Array) -> Array:
+    cells = first[:, None, :, None] * second[None, :, None]
+    return cells.reshape(len(first) * len(second), -1)
 
 
 def uncertainty(probabilities: Array) -> Array:

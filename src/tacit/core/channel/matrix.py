@@ -82,6 +82,10 @@ class Matrix(Coin):
     def separable(self) -> bool:
         return False
 
+    @property
+    def example_attributes(self) -> Attributes:
+        return (Attribute("answer", range(len(self.columns))),)
+
     def report_meaning(self, attributes: Attributes) -> str:
         return "a row of the matrix, drawn by the column of the true answer"
 
@@ -106,8 +110,8 @@ class Matrix(Coin):
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         return ((Fraction(1), Substitute(self.columns)),)
 
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> MatrixChannel:
-        if kept is not None and sorted(kept) != list(range(len(attributes))):
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> MatrixChannel:
+        if positions is not None and sorted(positions) != list(range(len(attributes))):
             raise DesignError(
                 "a matrix on several attributes has no channel for some of them alone; ask for "
                 + " and ".join(repr(a.name) for a in attributes)
@@ -251,7 +255,7 @@ class NumberedReports(Coin):
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         return ((Fraction(1), Substitute(self.columns)),)
 
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> MatrixChannel:
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> MatrixChannel:
         rows = tuple(zip(*self.columns, strict=True))
         return MatrixChannel(rows, (2,), (len(rows),))
 

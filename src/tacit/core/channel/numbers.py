@@ -160,19 +160,19 @@ class Distribution:
         """An exact table with one axis per attribute of its unit."""
         return np.array(table, dtype=object).reshape([self.shape[i] for i in unit])
 
-    def marginal(self, kept: Unit) -> Distribution:
+    def marginal(self, positions: Unit) -> Distribution:
         """The distribution of the attributes at these positions, in that order."""
         margins = []
         for unit, table in zip(*self.units, strict=True):
-            if positions := [i for i in kept if i in unit]:
-                axes = [i for i in unit if i in kept]
-                dropped = tuple(axis for axis, i in enumerate(unit) if i not in kept)
+            if members := [i for i in positions if i in unit]:
+                axes = [i for i in unit if i in positions]
+                dropped = tuple(axis for axis, i in enumerate(unit) if i not in positions)
                 full = self._table(unit, table)
                 summed = np.asarray(full.sum(axis=dropped) if dropped else full, dtype=object)
-                cells = summed.transpose([axes.index(i) for i in positions]).ravel()
-                margins.append((tuple(map(kept.index, positions)), tuple(cells)))
+                cells = summed.transpose([axes.index(i) for i in members]).ravel()
+                margins.append((tuple(map(positions.index, members)), tuple(cells)))
         units, tables = zip(*sorted(margins), strict=True)
-        return Distribution(tuple(self.shape[i] for i in kept), (units, tables))
+        return Distribution(tuple(self.shape[i] for i in positions), (units, tables))
 
     @property
     def smallest(self) -> Fraction:

@@ -81,9 +81,9 @@ class Related(Coin):
         units = tuple((i,) for i in range(len(attributes)))
         return ((self.theta, Keep()), (1 - self.theta, Differ(units)))
 
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
-        positions = all_positions(attributes, kept)
-        return AgreementChannel(self.theta, tuple(attributes[i].size for i in positions))
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> AgreementChannel:
+        chosen = all_positions(attributes, positions)
+        return AgreementChannel(self.theta, tuple(attributes[i].size for i in chosen))
 
     @property
     def methods_text(self) -> str:
@@ -111,8 +111,8 @@ class RelatedDevice(Coin):
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         return self.equivalent.strategies(attributes)
 
-    def channel(self, attributes: Attributes, kept: Unit | None = None) -> AgreementChannel:
-        return self.equivalent.channel(attributes, kept)
+    def channel(self, attributes: Attributes, positions: Unit | None = None) -> AgreementChannel:
+        return self.equivalent.channel(attributes, positions)
 
 
 @dataclass(frozen=True)
@@ -533,7 +533,7 @@ class KeepOrDiffer(Kernel):
         check_dense(cells)
         return self.apply(Step.TOTAL, np.eye(cells))
 
-    def outcomes(self, known: Index) -> Iterator[Array]:
+    def outcomes(self, answers: Index) -> Iterator[Array]:
         """The others show what the coin decided: the category is the true one, or another one."""
         same = self.theta * np.eye(self.sizes[0])
         other = self.rest * self.mixture.others[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.keep_or_draw import KeepOrDrawWeights
 from tacit.core.channel.numbers import uniform
 from tacit.core.channel.weights import GroupWeights, States
@@ -27,9 +27,8 @@ from tacit.mine.tree.cells import (
 )
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction.report_weights import GroupReports, ReportWeights
-from tacit.records import PatternTable
-from tacit.records.keys import Unsigned, smallest
-from tacit.records.remote_patterns import RemotePatterns
+from tacit.records import CountEngine, PatternTable
+from tacit.records.keys import smallest
 
 #: Yes/no records are packed if the records are at most this many times the patterns.
 _MOST_REPEATED = 4
@@ -57,8 +56,8 @@ class TreeReports:
         """The reports in a pattern table of a design."""
         for factor in design.channel(design.schema.names).factors:
             factor.require_reconstructable()
-        if isinstance(patterns, RemotePatterns):
-            return cls.streamed(patterns, design, target)
+        if patterns.engine is not None:
+            return cls.streamed(patterns, patterns.engine, design, target)
         reports = ReportWeights(patterns, design)
         groups = [reports.group(g) for g in range(len(design.groups))]
         return cls(
@@ -72,7 +71,9 @@ class TreeReports:
         )
 
     @classmethod
-    def streamed(cls, patterns: RemotePatterns, design: Design, target: str) -> TreeReports:
+    def streamed(
+        cls, patterns: PatternTable, engine: CountEngine, design: Design, target: str
+    ) -> TreeReports:
         """Reports that do not fit in memory: cells are counted in one pass per level."""
         reports, factors = (
             ReportWeights(patterns, design),
@@ -91,7 +92,7 @@ class TreeReports:
             np.zeros(0),
             patterns.n_records,
             tuple(weights),
-            StreamedAnswers(patterns.engine, places),
+            StreamedAnswers(engine, places),
             (),
         )
 
@@ -106,7 +107,7 @@ class TreeReports:
 
     @classmethod
     def true(
-        cls, records: Unsigned, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
+        cls, records: Codes, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
     ) -> TreeReports:
         """True records with their weights."""
         group = KeepOrDrawWeights(tuple(range(len(sizes))), 1.0, uniform(sizes))

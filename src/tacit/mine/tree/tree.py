@@ -20,6 +20,8 @@ from tacit.errors import DataError
 NONE = -1
 #: Class shares are equal if they differ by less than this part of the larger one.
 _SAME = 1e-9
+#: Costs below this are rounding errors.
+_NO_COST = 1e-12
 
 
 def first_largest(shares: Array) -> Index:
@@ -134,7 +136,7 @@ class Tree:
                 while cheaper < len(order) and order[cheaper][0] * saved < added:
                     added, saved = added - order[cheaper][1], saved - order[cheaper][2]
                     cheaper += 1
-                price[node] = max(added / saved, 0.0)
+                price[node] = added / saved if added > _NO_COST else 0.0
                 links[node] = [*order[:cheaper], (float(price[node]), added, saved)]
             if node:
                 above = self.parent[node]

@@ -1,9 +1,14 @@
-"""AdjustedWeights: design weights that were adjusted, with what their errors depend on."""
+"""AdjustedWeights: design weights adjusted to known totals, or for missing answers.
+
+The margins and cells are those of undisguised columns: the totals of a disguised answer would have
+to be compared with reports.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import FROM_0
 from tacit.errors import DataError, unknown
-from tacit.reconstruction.sampling.sample_columns import SampleData, Sampling, check_undisguised
-from tacit.reconstruction.sampling.sample_rows import Calibration
+from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling, check_undisguised
+from tacit.records.sample import Calibration, joint_ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +94,218 @@ def labels_of(column: Any, name: str) -> tuple[Index, list[Any]]:
         )
     used, places = np.unique(seen.positions, return_inverse=True)
     return places.astype(np.intp), [seen.values[i] for i in used]
+
+
+#: Raking ends when every margin agrees within this share.
+_CLOSE, _ROUNDS = 1e-10, 10_000
+#: Totals of two margins may differ by this share.
+_SAME = 1e-6
+
+
+def poststratify(
+    data: Any, design: Design, by: Sequence[str], totals: Mapping[Any, float], weights: Any = None
+) -> AdjustedWeights:
+    """Weights that give every cell of undisguised columns its known total.
+
+        w_i -> w_i F(cell of i),    so that sum of w over each cell = its known total
+
+    The known totals do not vary from sample to sample: errors are those of the residuals of a
+    weighted regression of the weights of reports on the cells (Deville & Särndal, 1992), with any
+    method of errors.
+
+    `totals` maps a label, or a tuple of labels if there are several columns, to the number or the
+    share of people in the population. `weights` are design weights to start from.
+    """
+    frame = opened(data, design)
+    columns = [
+        labels_of(column, name)
+        for name, column in zip(by, known_columns(frame, design, by, "by"), strict=True)
+    ]
+    first, cell = joint_ranks([places for places, _ in columns])
+    labels = [tuple(own[places[i]] for places, own in columns) for i in first]
+    keys = labels if len(by) > 1 else [label[0] for label in labels]
+    wanted = _totals(", ".join(by), keys, totals)
+    start = base_weights(frame, design, weights)
+    factors = wanted / np.bincount(cell, start, len(wanted))
+    return AdjustedWeights(start * factors[cell], Calibration(cell, np.eye(len(wanted))))
+
+
+def rake(
+    data: Any, design: Design, margins: Mapping[str, Mapping[Any, float]], weights: Any = None
+) -> AdjustedWeights:
+    """Weights that give every category of some undisguised columns its known total.
+
+    The margins are met one after the other until all hold (Deming & Stephan, 1940). Errors are as
+    in `poststratify`.
+
+    `margins` maps a column to the numbers or shares of people by label.
+    """
+    if not isinstance(margins, Mapping) or not margins:
+        raise DataError(f"margins must map columns to totals by label, got {margins!r}")
+    frame = opened(data, design)
+    names = list(margins)
+    columns = [
+        labels_of(column, name)
+        for name, column in zip(names, known_columns(frame, design, names, "margins"), strict=True)
+    ]
+    wanted = [
+        _totals(name, labels, margins[name])
+        for name, (_, labels) in zip(names, columns, strict=True)
+    ]
+    _check_sums(names, wanted)
+    first, cell = joint_ranks([places for places, _ in columns])
+    places = [own[first] for own, _ in columns]
+    start = base_weights(frame, design, weights)
+    factors = _raked(np.bincount(cell, start).astype(np.float64), places, wanted)
+    indicators = [np.eye(len(own))[place] for own, place in zip(wanted, places, strict=True)]
+    calibration = Calibration(cell, np.concatenate(indicators, axis=1))
+    return AdjustedWeights(start * factors[cell], calibration)
+
+
+def _totals(name: str, labels: Sequence[Any], totals: Mapping[Any, float]) -> Array:
+    """The total of each label that occurs, checked."""
+    if not isinstance(totals, Mapping):
+        raise DataError(f"{name}: totals must map labels to numbers, got {totals!r}")
+    for label in labels:
+        if label not in totals:
+            raise DataError(f"{name}: {unknown('label', label, totals, ' in the records')}")
+    for label, total in totals.items():
+        number = isinstance(total, int | float | np.number) and math.isfinite(total)
+        if not number or total <= 0:
+            raise DataError(f"{name}: the total of {label!r} must be above 0, got {total!r}")
+        if label not in labels:
+            raise DataError(
+                f"{name}: no record has {label!r}, so no weight can give it its total; join it "
+                "with another category"
+            )
+    return np.array([float(totals[label]) for label in labels])
+
+
+def _check_sums(names: Sequence[str], wanted: Sequence[Array]) -> None:
+    sums = [float(own.sum()) for own in wanted]
+    for name, own in zip(names, sums, strict=True):
+        if abs(own - sums[0]) > _SAME * sums[0]:
+            raise DataError(
+                f"the totals of {names[0]!r} sum to {sums[0]:,.6g}, those of {name!r} to "
+                f"{own:,.6g}; they must be the same population"
+            )
+
+
+def _raked(cells: Array, places: Sequence[Index], wanted: Sequence[Array]) -> Array:
+    """The factor of each cell by which all margins agree."""
+    factors = np.ones(len(cells))
+    for _ in range(_ROUNDS):
+        off = 0.0
+        for place, total in zip(places, wanted, strict=True):
+            ratio = total / np.bincount(place, cells * factors, len(total))
+            off = max(off, float(np.abs(ratio - 1).max()))
+            factors = factors * ratio[place]
+        if off < _CLOSE:
+            return factors
+    raise DataError(
+        "raking did not converge: no weights agree with all margins; join categories with few "
+        "records"
+    )
+
+
+_STEPS = 100
+#: Chances of an answer below this are no base for a weight.
+_LEAST = 1e-3
+
+
+def response_cells(
+    data: Any, design: Design, items: Sequence[str], by: Sequence[str], weights: Any = None
+) -> AdjustedWeights:
+    """Weights by the share of people with answers to all `items` in each cell of columns `by`.
+
+        w_i -> w_i / P(answer | undisguised columns)
+
+    These weighting classes remove the bias of missing answers if people with the same columns
+    answer independently of what they would answer (Little, 1986). Errors take the weights as given,
+    which is usually conservative.
+
+    `weights` are design weights to start from. Records without these answers are left out of every
+    estimate that uses the result.
+    """
+    frame = opened(data, design)
+    columns = known_columns(frame, design, by, "by")
+    found = [labels_of(column, name) for name, column in zip(by, columns, strict=True)]
+    first, cell = joint_ranks([places for places, _ in found])
+    start, answered = base_weights(frame, design, weights), _answered(frame, design, items)
+    share = np.bincount(cell, start * answered) / np.bincount(cell, start)
+    if share.min() == 0:
+        place = first[int(share.argmin())]
+        where = ", ".join(
+            f"{name} = {labels[places[place]]}"
+            for name, (places, labels) in zip(by, found, strict=True)
+        )
+        raise DataError(f"nobody answered where {where}; join this cell with a similar one")
+    return AdjustedWeights(np.where(answered, start / share[cell], start), answered=answered)
+
+
+def response_propensity(
+    data: Any, design: Design, items: Sequence[str], by: Sequence[str], weights: Any = None
+) -> AdjustedWeights:
+    """Weights by a logit of having answers to all `items` on columns `by`, without interactions.
+
+    It is the propensity to answer (Rosenbaum & Rubin, 1983).
+
+    Numbers enter as they are, other columns as categories. The rest is as in `response_cells`.
+    """
+    frame = opened(data, design)
+    columns = known_columns(frame, design, by, "by")
+    start, answered = base_weights(frame, design, weights), _answered(frame, design, items)
+    parts = [_terms(column, name) for name, column in zip(by, columns, strict=True)]
+    chance = _fitted(np.column_stack([np.ones(len(start)), *parts]), answered, start)
+    if chance.min() < _LEAST:
+        raise DataError(
+            "some people had almost no chance to answer; use fewer columns, or join categories"
+        )
+    return AdjustedWeights(np.where(answered, start / chance, start), answered=answered)
+
+
+def _answered(frame: Any, design: Design, items: Sequence[str]) -> Mask:
+    from tacit.core import frames
+
+    if isinstance(items, str) or not len(items):
+        raise DataError(f"items must be a list of attributes, got {items!r}")
+    reported = design.channel(design.closure(items)).reported.names
+    absent = np.zeros(len(frame), bool)
+    for name in reported:
+        seen = frames.distinct(frames.column(frame, name))
+        absent |= np.array([value is None for value in seen.values])[seen.positions]
+    if absent.all():
+        raise DataError(f"nobody answered {', '.join(items)}")
+    return np.asarray(~absent)
+
+
+def _terms(column: Any, name: str) -> Array:
+    """A column of numbers, scaled, or indicators of all categories but the first."""
+    from tacit.core import frames
+
+    if frames.is_numeric(column):
+        values = frames.numbers(column)
+        if not np.isfinite(values).all():
+            raise DataError(f"column {name!r}: a number is missing or infinite")
+        spread = float(values.std())
+        return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))[:, None]
+    places, labels = labels_of(column, name)
+    return np.eye(len(labels))[places][:, 1:]
+
+
+def _fitted(matrix: Array, answered: Mask, weights: Array) -> Array:
+    """Chances of an answer by weighted maximum likelihood, with Newton's method."""
+    slopes = np.zeros(matrix.shape[1])
+    weights = weights / weights.mean()
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(matrix @ slopes, -30, 30)))
+        score = matrix.T @ (weights * (answered - chance))
+        information = (matrix.T * (weights * chance * (1 - chance))) @ matrix
+        step = np.linalg.lstsq(information, score, rcond=None)[0]
+        slopes = slopes + step * min(1.0, 5 / max(float(np.abs(step).max()), TINY))
+        if float(score @ step) < _CLOSE:
+            return np.asarray(chance)
+    raise DataError(
+        "the model of who answers did not converge: some columns tell it with certainty; use "
+        "fewer columns, or cells"
+    )

@@ -10,8 +10,9 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index
 from tacit.errors import DataError
-from tacit.reconstruction.sampling.sample_rows import SampleRows
-from tacit.reconstruction.sampling.weighted_patterns import WeightedPatterns
+from tacit.records import PatternTable
+from tacit.records.keys import column_blocks
+from tacit.records.sample import SampleRows
 
 #: Numbers that hold the reported cells of all rows of a sample.
 _MOST_NUMBERS = 1 << 27
@@ -24,22 +25,27 @@ class ReportSpread:
     A report is a cell of the reported table, the last attribute running fastest.
     """
 
-    patterns: WeightedPatterns
+    patterns: PatternTable
+    sample: SampleRows
     names: tuple[str, ...]
 
     @property
     def df(self) -> float:
         """Degrees of freedom."""
-        return self.patterns.sample.df
+        return self.sample.df
 
     @property
     def weight_effect(self) -> float:
         """The design effect of unequal weights alone."""
-        return self.patterns.sample.weight_effect
+        return self.sample.weight_effect
 
     @cached_property
     def _rows(self) -> tuple[SampleRows, Index]:
-        return self.patterns.rows_of(self.names)
+        """The sample grouped by the joint report, and the report of each row."""
+        schema = self.patterns.schema
+        columns = [self.patterns.patterns[:, schema.index(name)] for name in self.names]
+        blocks = column_blocks(columns, [schema[name].size for name in self.names])
+        return self.sample.regrouped(np.concatenate([b.astype(np.intp) for b in blocks]))
 
     @property
     def _n_cells(self) -> int:

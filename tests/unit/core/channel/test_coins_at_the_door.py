@@ -132,7 +132,8 @@ def test_attributes_may_come_as_any_ordered_collection() -> None:
     rec = reconstruct(np.zeros((4, 2), np.uint8), design)
     expected = rec.table(["q1", "q0"]).value
     np.testing.assert_array_equal(rec.table(iter(["q1", "q0"])).value, expected)  # type: ignore[arg-type]
-    for wrong in (None, {"q0", "q1"}, "q0", 3):
+    np.testing.assert_array_equal(rec.table("q0").value, rec.table(["q0"]).value)
+    for wrong in (None, {"q0", "q1"}, 3):
         with pytest.raises(TacitError, match="must be a list of names"):
             rec.table(wrong)  # type: ignore[arg-type]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,8 @@ def test_intervals_are_those_of_the_effective_number_of_records() -> None:
     assert found.simple.score is not None
     ratio = (norm.isf(0.025) / t.isf(0.025, 15)) ** 2
     score = found.simple.score.times(ratio / float(found.design_effect))
-    expected = Estimate.interval(
-        Estimate((), found.value, found.stderr, 0, "", "", lambda: found.covariance, lambda: score)
-    )
+    simple = Estimate.of_covariance((), found.value, found.covariance, 0, "", "")
+    expected = replace(simple, score_of=lambda: score).interval()
     assert np.allclose(found.interval(), expected)
     lower, upper = found.interval()
     assert 0 <= lower < found.value < upper <= 1

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.privacy.disclosure.layout import CodedReports, CoinGroup
+from tacit.models.units import CoinGroup, UnitReports
 from tacit.privacy.repeated import compositions
 
 #: Normal quantile of both ends of 95 % intervals of moments.
@@ -47,7 +47,7 @@ class PairMoments(NamedTuple):
     high: Array
 
 
-def attribute_bound(reports: CodedReports, name: str) -> float:
+def attribute_bound(reports: UnitReports, name: str) -> float:
     """The largest accuracy of a guess of one attribute that the reports allow."""
     layout = reports.layout
     unit = layout.unit_of(name)
@@ -65,7 +65,7 @@ def attribute_bound(reports: CodedReports, name: str) -> float:
     elif group.theta < 0:
         return 1.0
     matrix = layout.matrix((unit,))
-    known = moments(reports.codes[:, unit], reports.weights, z, matrix)
+    known = moments(reports.codes[:, unit], reports.counts, z, matrix)
     # Where a draw replaces the truth, the group's other reports may tell if it was kept.
     targets = np.arange(matrix.shape[1])
     if group.drawn is not None:
@@ -73,7 +73,7 @@ def attribute_bound(reports: CodedReports, name: str) -> float:
     return _largest(known, targets, matrix)
 
 
-def record_bound(reports: CodedReports, attributes: dict[str, float]) -> float:
+def record_bound(reports: UnitReports, attributes: dict[str, float]) -> float:
     """The largest accuracy of a guess of the whole record: of any few of its answers.
 
     `attributes` has the bounds of single attributes. Pairs and triples of units with a coin of
@@ -101,7 +101,7 @@ def record_bound(reports: CodedReports, attributes: dict[str, float]) -> float:
     return best
 
 
-def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Index) -> float:
+def _target_bound(reports: UnitReports, units: tuple[int, ...], targets: Index) -> float:
     """The bound for a function of units that have coins of their own."""
     layout = reports.layout
     matrix = layout.matrix(units)
@@ -109,17 +109,19 @@ def _target_bound(reports: CodedReports, units: tuple[int, ...], targets: Index)
         return 1.0
     groups = [layout.group_of(u) for u in units]
     others = _others(reports, groups)
-    known = moments(reports.cells(units), reports.weights, others, matrix)
+    known = moments(reports.cells(units), reports.counts, others, matrix)
     return _largest(known, targets, matrix)
 
 
-def _others(reports: CodedReports, groups: Sequence[CoinGroup]) -> tuple[Index, list[int]]:
+def _others(reports: UnitReports, groups: Sequence[CoinGroup]) -> tuple[Index, list[int]]:
     """The reports of all other groups, and their numbers of categories."""
     units = [u for group in reports.layout.groups if group not in groups for u in group.units]
     return reports.codes[:, units], [reports.layout.reports[u] for u in units]
 
 
-def moments(own: Index, weights: Array, z: tuple[Index, list[int]], matrix: Array) -> PairMoments:
+def moments(
+    own: Index, weights: Array | Index, z: tuple[Index, list[int]], matrix: Array
+) -> PairMoments:
     """Moments of q from pairs of people with equal z; `matrix` is the channel of `own`."""
     place = _ranks(*z)
     people = np.bincount(place, weights)

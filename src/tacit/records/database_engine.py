@@ -19,8 +19,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema
 from tacit.errors import DataError, EngineError, MissingAnswersError, unknown
 from tacit.records import Progress
-from tacit.records.count_engine import CountEngine, PatternsBy, sorted_patterns
-from tacit.records.patterns import PatternTable
+from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, sorted_patterns
 
 with optional_imports():
     import psycopg
@@ -45,8 +44,8 @@ def database_records(
 def shown(url: str) -> str:
     """The address without user, password and parameters."""
     scheme, _, rest = url.partition("://")
-    place = rest.partition("#")[0].partition("?")[0].rpartition("@")[2]
-    return f"{scheme}://{place}"
+    host = rest.partition("#")[0].partition("?")[0].rpartition("@")[2]
+    return f"{scheme}://{host}"
 
 
 @contextmanager
@@ -55,8 +54,8 @@ def reaching(url: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise EngineError(f"{shown(url)}: the database does not answer: {said}") from None
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise EngineError(f"{shown(url)}: the database does not answer: {reason}") from None
 
 
 class DatabaseTable(CountEngine):
@@ -100,7 +99,7 @@ class DatabaseTable(CountEngine):
         with optional_imports():
             import ibis
 
-            from tacit.records.ibis_records import IbisRecords
+            from tacit.records.ibis_engine import IbisRecords
 
         with reaching(self._url):
             connection = psycopg.connect(self._url, connect_timeout=_PATIENCE)
@@ -116,10 +115,10 @@ class DatabaseTable(CountEngine):
             return backend.table(self._name, database=space)
         except Exception as error:
             with reaching(self._url):
-                known = backend.list_tables(database=space)
-            if self._name in known:
+                tables = backend.list_tables(database=space)
+            if self._name in tables:
                 raise EngineError(f"{shown(self._url)}: {error}") from error
-            raise DataError(f"{shown(self._url)}: {unknown('table', self._name, known)}") from None
+            raise DataError(f"{shown(self._url)}: {unknown('table', self._name, tables)}") from None
 
 
 class StoredResponses(CountEngine):
@@ -138,11 +137,11 @@ class StoredResponses(CountEngine):
         with reaching(self._url), self._connected() as connection:
             rows = connection.execute(sql, [self._number]).fetchall()
         counts = np.array([n for _, n in rows], np.int64)
-        found = sorted_patterns(self.schema, self._unpacked([own for own, _ in rows]), counts)
-        if found.n_records < self._records:
-            left = f"{found.n_records:,} of {self._records:,}"
+        table = sorted_patterns(self.schema, self._unpacked([codes for codes, _ in rows]), counts)
+        if table.n_records < self._records:
+            left = f"{table.n_records:,} of {self._records:,}"
             raise EngineError(f"{shown(self._url)}: only {left} records are left; restore a backup")
-        return found if names is None else found.subset(names)
+        return table if names is None else table.subset(names)
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
         raise DataError(f"{shown(self._url)}: the service stores no undisguised columns")
@@ -156,7 +155,7 @@ class StoredResponses(CountEngine):
         ):
             cursor.execute(sql, [self._number])
             while rows := cursor.fetchmany(_ROWS):
-                yield self._unpacked([own for (own,) in rows])
+                yield self._unpacked([codes for (codes,) in rows])
 
     def n_records(self) -> int | None:
         return self._records
@@ -178,20 +177,21 @@ class StoredResponses(CountEngine):
                 raise
             hint = f"give a table as {shown(self._url)}#TABLE"
             raise DataError(f"{shown(self._url)}: is no database of the service; {hint}") from None
-        own = [row for row in rows if Design.from_json(row[2]).fingerprint == design]
-        if len(own) != 1:
-            many = "no survey" if not own else f"{len(own)} surveys"
+        surveys = [row for row in rows if Design.from_json(row[2]).fingerprint == design]
+        if len(surveys) != 1:
+            many = "no survey" if not surveys else f"{len(surveys)} surveys"
             raise DataError(f"{shown(self._url)}: has {many} with this design; need one")
-        if not own[0][1]:
+        number, n_records, _ = surveys[0]
+        if not n_records:
             raise DataError(f"{shown(self._url)}: the survey has no answers yet")
-        return own[0][0], own[0][1]
+        return number, n_records
 
     def _unpacked(self, stored: Sequence[bytes]) -> Codes:
         """Codes take one byte each, or two; the one after the last category is a missing answer."""
         width, sizes = len(self.schema), np.array(self.schema.sizes)
         joined = b"".join(stored)
         kind = np.dtype("<u2" if len(joined) == 2 * width * len(stored) else "u1")
-        if any(len(own) != width * kind.itemsize for own in stored):
+        if any(len(record) != width * kind.itemsize for record in stored):
             raise EngineError(f"{shown(self._url)}: a record does not have {width} attributes")
         codes = np.frombuffer(joined, kind).reshape(len(stored), width)
         if (codes > sizes).any():

@@ -23,25 +23,45 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from scipy.special import chdtri, ndtri
 
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, Index
 from tacit.core.bounds import Bound, DesignReports
 from tacit.core.design import Design
-from tacit.privacy.disclosure.certificate import certificate
-from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
-from tacit.privacy.disclosure.misfit import class_misfit, table_misfit
-from tacit.privacy.disclosure.model_figures import ModelFigures, class_figures, table_figures
-from tacit.privacy.disclosure.model_stack import (
+from tacit.models.latent_classes import LatentClasses
+from tacit.models.units import UnitLayout, UnitReports
+from tacit.privacy.known_others import risks_knowing
+from tacit.privacy.model_stack import (
     FIRST,
     MIXTURE,
+    NETWORK,
     SECOND,
+    TableStack,
+    class_model,
     class_stack,
+    group_cells,
+    joint_groups,
+    likely_tables,
+    report_likelihoods,
     table_stack,
 )
-from tacit.privacy.disclosure.moment_bound import QUANTILE, attribute_bound, record_bound
-from tacit.privacy.risk import FIGURES, Figures
+from tacit.privacy.moment_bound import QUANTILE, attribute_bound, record_bound
+from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.risk import FIGURES, Figures, Risk
+from tacit.privacy.sampled_classes import GuessRates, Sample, agreement
+from tacit.privacy.scopes import (
+    JointGroups,
+    Limits,
+    joint_of_attribute,
+    passed_by_group,
+    reports_of,
+    risk_of_all,
+    risk_of_attribute,
+    risk_of_group,
+)
 from tacit.records import PatternTable, Progress
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
@@ -56,6 +76,17 @@ _MARGIN = 0.01
 _GUESSES = (True, True, False, False)
 #: The bound where any dependence may give the truth away.
 _CERTAIN = Bound(1.0, 1.0, 1.0)
+
+#: A range covers the full table only if it has this weight in the mixture. With few records it
+#: makes chance look like dependence; where it predicts reports, there is dependence that no other
+#: candidate has.
+PLAUSIBLE = 0.05
+#: The network leads beside the mixture only if it has this weight in it.
+LEADING = 0.1
+#: How often models that are right are rejected, at most: by all reports, by three units.
+LEVEL, TRIPLE_LEVEL = 1e-2, 1e-3
+#: Sets of three units that are compared at most.
+_MOST = 400
 
 #: By attribute: lower ends, estimates and upper ends of its marginal, a row each.
 Margins = dict[str, Array]
@@ -109,8 +140,8 @@ def assess(
     """Estimate, range and bound for one who holds the whole reported record."""
     if patterns.n_records < MIN_RECORDS:
         return _nothing(design, patterns.n_records)
-    layout = UnitLayout(design)
-    reports = CodedReports.of(layout, patterns)
+    reports = UnitReports(patterns, design)
+    layout = reports.layout
     margins = _margins(reports)
     bounds = _bounds(reports, margins)
     tell(0.05)
@@ -118,24 +149,24 @@ def assess(
     if layout.cells <= max_table:
         halves = reports.halves(rng)
         tables = table_stack(reports, halves, rng, tell)
-        found = table_figures(tables, tell)
-        part = layout.part(tables.tables[..., [FIRST, SECOND]])
+        models = table_figures(tables, tell)
+        part = joint_groups(layout, tables.tables[..., [FIRST, SECOND]])
         floors = {name: certificate(reports, halves, part, name) for name in design.schema.names}
         unexplained = table_misfit(reports, tables)
     else:
         classes = class_stack(reports, reports.halves(rng), rng, tell)
-        found = class_figures(classes, rng, tell)
+        models = class_figures(layout, classes, rng, tell)
         unexplained = class_misfit(reports, classes[MIXTURE], rng)
     tell(1.0)
-    scopes = _Scopes(found, bounds, floors, margins, _spreads(layout, margins), unexplained)
+    scopes = _Scopes(models, bounds, floors, margins, _spreads(layout, margins), unexplained)
     names = design.schema.names
     return Assessment(
         {name: scopes.of((name,)) for name in names},
         {group.factor.names: scopes.of(group.factor.names) for group in layout.groups},
         scopes.of(names),
-        {name: scopes.knowing_others(name) for name in found.knowing_others},
-        int(reports.total),
-        found.exact,
+        {name: scopes.knowing_others(name) for name in models.knowing_others},
+        reports.n_records,
+        models.exact,
     )
 
 
@@ -153,7 +184,7 @@ def _nothing(design: Design, n_records: int) -> Assessment:
     )
 
 
-def _margins(reports: CodedReports) -> Margins:
+def _margins(reports: UnitReports) -> Margins:
     """The marginal of each attribute."""
     layout = reports.layout
     found: Margins = {}
@@ -165,12 +196,12 @@ def _margins(reports: CodedReports) -> Margins:
             weights = sums.T @ inverse
             mean = weights @ seen
             variance = np.maximum(weights**2 @ seen - mean**2, 0)
-            error = QUANTILE * np.sqrt(variance / reports.total)
+            error = QUANTILE * np.sqrt(variance / reports.n_records)
             found[name] = np.clip([mean - error, mean, mean + error], 0, 1)
     return found
 
 
-def _bounds(reports: CodedReports, margins: Margins) -> dict[str, Bound]:
+def _bounds(reports: UnitReports, margins: Margins) -> dict[str, Bound]:
     """Of every attribute, and of the record under the empty name."""
     found = {}
     seen = DesignReports(reports.layout.design)
@@ -219,7 +250,7 @@ class _Scopes:
     Ranges have a row per figure: estimate, low and high.
     """
 
-    found: ModelFigures
+    models: ModelFigures
     bounds: dict[str, Bound]
     floors: dict[str, float]
     margins: Margins
@@ -232,7 +263,7 @@ class _Scopes:
 
     def knowing_others(self, name: str) -> Assessed:
         """To someone who also knows the other true answers, so at least as much."""
-        ends = _ranges(self.found.knowing_others[name], False, self.found, self.spreads[name])
+        ends = _ranges(self.models.knowing_others[name], False, self.models, self.spreads[name])
         ends = np.maximum(ends, self._ranges((name,)))
         if self.unexplained:
             _raise(ends, _CERTAIN)
@@ -241,13 +272,13 @@ class _Scopes:
     def _ranges(self, names: tuple[str, ...]) -> Array:
         several, bound = len(names) > 1, self._bound(names)
         spread = math.sqrt(sum(self.spreads[name] ** 2 for name in names))
-        ends = _ranges(self.found.scopes[names], several, self.found, spread)
+        ends = _ranges(self.models.scopes[names], several, self.models, spread)
         if not several:  # not below what was proved
             floor = self.floors.get(names[0], 0.0)
             ends[1] = np.maximum(ends[1], [floor, floor, floor + _MARGIN])
-        if self.unexplained and (several or not self.found.exact):
+        if self.unexplained and (several or not self.models.exact):
             _raise(ends, bound)
-        if not self.found.exact:  # a sample does not see the largest posterior
+        if not self.models.exact:  # a sample does not see the largest posterior
             ends[2, 2] = max(ends[2, 2], bound.worst_posterior)
         return ends
 
@@ -299,3 +330,162 @@ def _figures(ends: Array, prior: float) -> Figures:
         central=tuple(made[:, 0].tolist()),
         ends=tuple((low, high) for low, high in spans),
     )
+
+
+# Figures of every model of a stack, for one who holds the whole reported record and knows the joint
+# distribution: exact from joint tables, by Monte Carlo from latent classes.
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFigures:
+    """Rows: a drawn guess is right, the best guess is right, worst posterior, bits.
+
+    A column per model of the stack; a scope by its attributes. `candidates` are the columns that a
+    range covers, `leading` those of which the estimate for several answers at once is the largest.
+    `knowing_others` is for one who also knows the other true answers; empty without joint tables.
+    """
+
+    scopes: dict[tuple[str, ...], Array]
+    knowing_others: dict[str, Array]
+    candidates: slice
+    leading: tuple[int, ...]
+    exact: bool
+
+
+def table_figures(stack: TableStack, tell: Progress) -> ModelFigures:
+    """Exact figures."""
+    part = joint_groups(stack.layout, stack.tables)
+    scopes: dict[tuple[str, ...], Array] = {}
+    for done, (place, passed) in enumerate(passed_by_group(part)):
+        names = part.factors[place].names
+        scopes[names] = _rows(risk_of_group(part, place, passed))
+        if len(names) > 1:
+            scopes |= {(n,): _rows(risk_of_attribute(part, n, passed)) for n in names}
+        tell(3 / 4 + (done + 1) / len(part.factors) / 5)
+    scopes[part.schema.names] = _rows(risk_of_all(part))
+    candidates = slice(NETWORK, None if stack.weights[-1] >= PLAUSIBLE else -1)
+    leading = (MIXTURE, NETWORK) if stack.weights[0] >= LEADING else (MIXTURE,)
+    return ModelFigures(scopes, _knowing_others(stack), candidates, leading, True)
+
+
+def _knowing_others(stack: TableStack) -> dict[str, Array]:
+    """By attribute, for one who also knows all other true answers."""
+    design = stack.layout.design
+    names = tuple(name for unit in stack.layout.units for name in unit.names)
+    tables = stack.tables.reshape(*(design.schema[name].size for name in names), -1)
+    prior = Prior(design.schema, (PriorTable(names, tables),), "estimated")
+    return {name: _rows(risk) for name, risk in risks_knowing(design, prior, Limits()).items()}
+
+
+def _rows(risk: Risk) -> Array:
+    return np.stack([risk.drawn, risk.best, risk.worst, risk.information])
+
+
+def class_figures(
+    layout: UnitLayout, models: list[LatentClasses], rng: np.random.Generator, tell: Progress
+) -> ModelFigures:
+    """Sampled figures."""
+    names = layout.design.schema.names
+    several = [group for group in layout.groups if len(group.factor.names) > 1]
+    rates: dict[tuple[str, ...], list[GuessRates]] = {}
+    for done, model in enumerate(models):
+        sample = Sample(layout, model, rng)
+        found = {names: sample.units(range(len(layout.units)))}
+        found |= {group.factor.names: sample.units(group.units) for group in several}
+        found |= {(name,): sample.attribute(name) for name in names}
+        for scope, rate in found.items():
+            rates.setdefault(scope, []).append(rate)
+        tell(3 / 4 + (done + 1) / len(models) / 5)
+    scopes = {scope: np.array(found).T for scope, found in rates.items()}
+    return ModelFigures(scopes, {}, slice(NETWORK, None), (MIXTURE,), False)
+
+
+# Whether the models explain the reports at all; where they do not, a range says nothing. All
+# reports are compared with what the mixture expects:
+#
+#     T = (sum_y n_y (n_y - 1)) / (n (n - 1)) - 2 sum_y n_y q(y) / n + sum_y q(y)^2
+#
+# estimates the squared distance between the reported distribution and q without bias for a given q,
+# with variance near 2 sum q^2 / n^2 where they are equal. q is fitted to the same reports, which
+# only lowers T. Latent classes are also compared three units at a time: the most likely table of
+# their true answers against the mixture's.
+
+
+def table_misfit(reports: UnitReports, stack: TableStack) -> bool:
+    """Whether the reports contradict the mixture of a stack of tables."""
+    sent = reports_of(joint_groups(reports.layout, stack.tables[..., [MIXTURE]]))[..., 0]
+    return _apart(reports, sent[group_cells(reports)], float((sent**2).sum()))
+
+
+def class_misfit(reports: UnitReports, model: LatentClasses, rng: np.random.Generator) -> bool:
+    """Whether the reports, or those of any three units, contradict a mixture of classes."""
+    expected = report_likelihoods(class_model(reports), model)
+    if _apart(reports, expected, agreement(reports.layout, model)):
+        return True
+    units = range(len(reports.sizes))
+    triples = list(combinations(units, min(3, len(units))))
+    if len(triples) > _MOST:
+        triples = [triples[i] for i in rng.choice(len(triples), _MOST, replace=False)]
+    fitted = likely_tables(reports, triples)
+    return any(
+        likely.likelihood
+        - 2 * reports.n_records * reports.log_likelihood(family, model.joint(family))
+        > chdtri(likely.table.size - 1, TRIPLE_LEVEL / len(fitted))
+        for family, likely in fitted.items()
+    )
+
+
+def _apart(reports: UnitReports, expected: Array, squares: float) -> bool:
+    """Whether T is larger than chance allows."""
+    counts, n = reports.counts, reports.n_records
+    pairs = float((counts * (counts - 1)).sum()) / (n * (n - 1))
+    distance = pairs - 2 * float(counts @ expected) / n + squares
+    return bool(distance > -ndtri(LEVEL) * math.sqrt(2 * squares) / n)
+
+
+# A certificate from below: what a guesser achieves, estimated without bias from the reports. A
+# guesser is fitted to one half of the reports and judged on the other. Its guess of an attribute
+# from the whole report y = (y_g, z) is G(y_g, z). If x_g were known, it would be right with
+# probability
+#
+#     H(x_g, z) = sum_y' M_g[y', x_g] [G(y', z) = x_a]
+#
+# and W_g^T H, at the own report, is unbiased for it: only the own group's channel is inverted, and
+# no model is assumed. An adversary is at least as good as this guesser.
+
+
+def certificate(
+    reports: UnitReports, halves: tuple[Index, Index], part: JointGroups, name: str
+) -> float:
+    """The mean accuracy of the guessers of both halves, less two standard errors.
+
+    The part holds the tables fitted to the first half and to the second. `halves` are the counts of
+    the patterns in the halves, each judged by the other's guesser.
+    """
+    layout = reports.layout
+    guesses = joint_of_attribute(part, name).argmax(axis=0)
+    total = squares = people = 0.0
+    for counts, which in ((halves[1], 0), (halves[0], 1)):
+        weights = _weights(layout, guesses[..., which], name)[group_cells(reports)]
+        total += float(counts @ weights)
+        squares += float(counts @ weights**2)
+        people += float(counts.sum())
+    mean = total / people
+    return mean - 2 * math.sqrt(max(squares / people - mean**2, 0.0) / people)
+
+
+def _weights(layout: UnitLayout, guesses: Index, name: str) -> Array:
+    """W_g^T H over all reports, one axis per group."""
+    place = next(i for i, g in enumerate(layout.groups) if name in g.factor.names)
+    group = layout.groups[place]
+    own = group.factor
+    ahead = np.moveaxis(guesses, place, 0)
+    flat = ahead.reshape(ahead.shape[0], -1)
+    shape = own.channel.true_shape
+    categories = np.indices(shape)[own.names.index(name)].ravel()
+    right: Array = np.zeros((math.prod(shape), flat.shape[1]))
+    for category in range(int(categories.max()) + 1):
+        found = own.channel.forward.T @ (flat == category).astype(np.float64)
+        right[categories == category] = found[categories == category]
+    back = group.inverse.T @ right
+    return np.moveaxis(back.reshape(ahead.shape), 0, place)
