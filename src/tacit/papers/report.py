@@ -1,6 +1,6 @@
-"""The section of the report on one paper: sentences, comparisons with published numbers, charts.
+"""The report: sections of text, comparisons with published numbers and charts, as one HTML page.
 
-Values only; `report_page` arranges them, `report_files` draws and writes them.
+The page loads nothing from elsewhere. Figures are also SVG files; every number is in a CSV file.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper; `found` are the sentences of the summary, `said` those of its own section.
+    """One paper; `summary` is for the summary, `text` has the paragraphs of its own section.
 
     `tables` has the name of each table's file.
     """
@@ -99,30 +99,27 @@ class Section:
     name: str
     title: str
     paper: str
-    said: Sequence[str]
+    text: Sequence[str]
     checks: Sequence[Check] = ()
     charts: Sequence[Chart] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
-    found: str = ""
+    summary: str = ""
 
 
-def matching(rows: Rows, **own: Value) -> Rows:
+def matching(rows: Rows, **values: Value) -> Rows:
     """The rows with these values."""
-    return [row for row in rows if all(row[key] == value for key, value in own.items())]
+    return [row for row in rows if all(row[key] == value for key, value in values.items())]
 
 
-def points(rows: Rows, y: str, x: str = "theta", **own: Value) -> list[Point]:
+def points(rows: Rows, y: str, x: str = "theta", **values: Value) -> list[Point]:
     """Points of the rows with these values."""
-    return [(float(row[x]), row[y]) for row in matching(rows, **own)]
+    return [(float(row[x]), row[y]) for row in matching(rows, **values)]
 
 
 def table_of(title: str, rows: Rows) -> Table:
     """Rows under the names of their values."""
     heads = tuple(rows[0])
     return Table(heads, [[row[name] for name in heads] for row in rows], title)
-
-
-# The report as one HTML page that loads nothing from elsewhere.
 
 
 #: Rows of a table that the page shows; all of them are in its CSV file.
@@ -189,8 +186,8 @@ def summary_table(sections: Sequence[Section]) -> Table:
     rows = []
     for section in sections:
         compared = [check for check in section.checks if check.holds is not None]
-        known = [check for check in section.checks if check.difference is not None]
-        largest = max(known, key=lambda check: abs(check.difference or 0), default=None)
+        compared_to = [check for check in section.checks if check.difference is not None]
+        largest = max(compared_to, key=lambda check: abs(check.difference or 0), default=None)
         rows.append(
             (
                 section.title,
@@ -206,9 +203,9 @@ def summary_table(sections: Sequence[Section]) -> Table:
 
 def checks_table(section: Section) -> Table:
     """A row per number that is compared."""
-    held = {True: "yes", False: "no", None: ""}
+    within = {True: "yes", False: "no", None: ""}
     rows = [
-        (c.what, c.published, c.reference, c.ours, c.difference, held[c.holds], c.why)
+        (c.what, c.published, c.reference, c.ours, c.difference, within[c.holds], c.why)
         for c in section.checks
     ]
     heads = ("what", "published", "measured before", "ours", "difference", "within tolerance")
@@ -225,15 +222,15 @@ def _summary(sections: Sequence[Section], plan: Plan) -> str:
         (Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>'), *counts, signed(d), where)
         for section, (title, *counts, d, where) in zip(sections, table.rows, strict=True)
     ]
-    found = "".join(
-        f"<p><b>{_text(section.title)}.</b> {_text(section.found)}</p>"
+    summaries = "".join(
+        f"<p><b>{_text(section.title)}.</b> {_text(section.summary)}</p>"
         for section in sections
-        if section.found
+        if section.summary
     )
     return (
         "<p>The experiments of the papers as they are described, beside tacit's own answer. If a "
         f"paper prints no number, ours is compared with one measured before. {size}</p>"
-        f"{_wide(replace(table, rows=rows), cards=True)}{found}"
+        f"{_wide(replace(table, rows=rows), cards=True)}{summaries}"
         f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
         "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
     )
@@ -244,12 +241,12 @@ def _wide(table: Table, cards: bool = False) -> str:
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
-    said = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.said)
+    text = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.text)
     charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
     tables = "".join(_table(name, table) for name, table in section.tables.items())
     return (
         f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
-        f'<p class="small">{_text(section.paper)}</p>{said}{_checks(section)}'
+        f'<p class="small">{_text(section.paper)}</p>{text}{_checks(section)}'
         f'<div class="charts">{charts}</div>{tables}</section>'
     )
 
@@ -262,10 +259,10 @@ def _checks(section: Section) -> str:
         (
             *numbers,
             signed(difference),
-            Markup(f'<b class="{held}">{held}</b>'),
+            Markup(f'<b class="{within}">{within}</b>'),
             chr(ord("a") + reasons.index(why)) if why else "",
         )
-        for *numbers, difference, held, why in table.rows
+        for *numbers, difference, within, why in table.rows
     ]
     said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
     return (
@@ -310,9 +307,6 @@ def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-# write_report: the page, its figures as SVG files and every number as CSV files.
-
-
 PAGE = "report.html"
 #: Colours that are distinct for colour-blind readers (Okabe & Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
@@ -334,7 +328,9 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
             pictures[chart.name] = re.sub(
                 r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", picture
             )
-            rows: list[Any] = [(one.label, x, y) for one in chart.curves for x, y in one.ordered]
+            rows: list[Any] = [
+                (curve.label, x, y) for curve in chart.curves for x, y in curve.ordered
+            ]
             if chart.level is not None:
                 rows.append((chart.level[0], None, chart.level[1]))
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
@@ -347,16 +343,16 @@ def draw(chart: Chart) -> Figure:
     """The figure of a chart; it marks places where no estimate exists."""
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
-    for one in chart.curves:
-        _draw(axes, one)
+    for curve in chart.curves:
+        _draw(axes, curve)
     if chart.level is not None:
         name, height = chart.level
         axes.axhline(height, color="#999999", lw=0.8, ls=":", label=name)
-    points = [point for one in chart.curves for point in one.points]
-    for place in sorted({x for x, y in points if y is None}):
-        axes.axvline(place, color="#999999", lw=0.8, ls=(0, (1, 3)))
+    points = [point for curve in chart.curves for point in curve.points]
+    for gap in sorted({x for x, y in points if y is None}):
+        axes.axvline(gap, color="#999999", lw=0.8, ls=(0, (1, 3)))
         axes.text(
-            place, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
+            gap, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
             transform=axes.get_xaxis_transform(), va="bottom", ha="left",
         )  # fmt: skip
     if chart.log:
@@ -371,14 +367,14 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
-def _draw(axes: Any, one: Curve) -> None:
+def _draw(axes: Any, curve: Curve) -> None:
     axes.plot(
-        [x for x, _ in one.ordered],
-        [math.nan if y is None else y for _, y in one.ordered],
-        color=COLOURS[one.colour % len(COLOURS)],
-        marker=MARKERS[one.colour % len(MARKERS)] if one.marks else None,
+        [x for x, _ in curve.ordered],
+        [math.nan if y is None else y for _, y in curve.ordered],
+        color=COLOURS[curve.colour % len(COLOURS)],
+        marker=MARKERS[curve.colour % len(MARKERS)] if curve.marks else None,
         ms=3.5,
         lw=1.4,
-        ls="--" if one.dashed else "-",
-        label=one.label,
+        ls="--" if curve.dashed else "-",
+        label=curve.label,
     )

@@ -46,12 +46,12 @@ def trials(
     train, test = divided()
     reported = count(disguise(train, design, rng), design.reported)
     tested = count(disguise(test, design, rng), design.reported)
-    found = {}
+    by_procedure = {}
     for criterion in criteria:
         for name, caution in PROCEDURES.items():
             model = DecisionTree(design, TARGET, criterion, caution).fit(reported)
-            found[criterion, name] = trial_of(model, design, test, tested)
-    return found, reported
+            by_procedure[criterion, name] = trial_of(model, design, test, tested)
+    return by_procedure, reported
 
 
 def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTable) -> Trial:
@@ -62,21 +62,21 @@ def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTa
     return Trial(_right(model, design, test), float(estimate.value), float(estimate.stderr))
 
 
-def more_trials(design: Design, one: Setting, tell: Tell) -> dict[str, Any]:
+def more_trials(design: Design, setting: Setting, tell: Tell) -> dict[str, Any]:
     """The literal ID3 again and again, tested on true records only: mean, variance and error."""
     train, test = divided()
     scores = []
-    for repeat in range(one.repeats):
-        reported = count(disguise(train, design, one.rng(repeat)), design.reported)
+    for repeat in range(setting.repeats):
+        reported = count(disguise(train, design, setting.rng(repeat)), design.reported)
         model = DecisionTree(design, TARGET, "entropy", caution=0.0).fit(reported)
         scores.append(_right(model, design, test))
         tell(repeat + 1)
-    return {"procedure": MORE, "repeats": one.repeats, **moments(scores)}
+    return {"procedure": MORE, "repeats": setting.repeats, **moments(scores)}
 
 
-def most_repeated(rows: Rows, **own: Value) -> dict[str, Any]:
+def most_repeated(rows: Rows, **values: Value) -> dict[str, Any]:
     """The row of the literal procedure with the most repeats."""
-    literal = [row for row in matching(rows, **own) if row["procedure"] in ("literal", MORE)]
+    literal = [row for row in matching(rows, **values) if row["procedure"] in ("literal", MORE)]
     return max(literal, key=lambda row: row["repeats"])
 
 
@@ -86,22 +86,22 @@ def _right(model: DecisionTree, design: Design, test: Codes) -> float:
     return float(np.mean(model.predict(test[:, :-1]) == classes[test[:, -1]]))
 
 
-def summed_up(found: Sequence[Trial]) -> dict[str, Any]:
+def summed_up(trials_done: Sequence[Trial]) -> dict[str, Any]:
     """Moments of the accuracy; the mean of the estimates and of their standard errors."""
-    right, estimated, stderr = zip(*found, strict=True)
+    right, estimated, stderr = zip(*trials_done, strict=True)
     means = {"estimated": float(np.mean(estimated)), "estimated_stderr": float(np.mean(stderr))}
     return moments(right) | means
 
 
-def largest_gain(found: Reconstruction, target: str) -> float:
+def largest_gain(reconstruction: Reconstruction, target: str) -> float:
     """Information gain in bits of the best split of all records.
 
         Gain(A) = H(C) - sum_a P(a) H(C | a) = H(C) + H(A) - H(C, A)
 
     from reconstructed tables, projected on the simplex (Du & Zhan 2003, section 4.1).
     """
-    names = [name for name in found.design.schema.names if name != target]
-    tables = [project(found.table([target, name]).value) for name in names]
+    names = [name for name in reconstruction.design.schema.names if name != target]
+    tables = [project(reconstruction.table([target, name]).value) for name in names]
     return max(_bits(t.sum(axis=1)) + _bits(t.sum(axis=0)) - _bits(t) for t in tables)
 
 
