@@ -148,7 +148,7 @@ def summary(design: Design) -> dict[str, Any]:
                 "categories": list(attribute.categories),
                 "group": number[attribute.name],
                 # An attribute of a joint matrix has no channel of its own: that of its group.
-                **_figures(design, design.closure([attribute.name])),
+                **_figures(design, design.jointly_reported([attribute.name])),
             }
             for attribute in design.schema
         ],

@@ -258,7 +258,7 @@ class Design:
             names.setdefault(meaning, []).extend(group.attributes)
         return [f"reports of {_listed(listed)}: {meaning}" for meaning, listed in names.items()]
 
-    def closure(self, names: Sequence[str]) -> tuple[str, ...]:
+    def jointly_reported(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
         attributes = _distinct(names)
         for name in attributes:
@@ -329,7 +329,7 @@ class Design:
                 _listed(attribute.categories),
                 numbers[attribute.name],
                 str(self.group_of(attribute.name).coin),
-                rounding.epsilon(self.channel(self.closure([attribute.name])).epsilon),
+                rounding.epsilon(self.channel(self.jointly_reported([attribute.name])).epsilon),
             )
             for attribute in self.schema
         ]

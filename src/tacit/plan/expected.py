@@ -40,7 +40,7 @@ def true_table(channel: ProductChannel, assumed: Assumptions) -> Array:
 
 def expected_shares(design: Design, name: str, assumed: Assumptions, n: int) -> Estimate:
     """The expected estimate of the shares of one attribute."""
-    channel = design.channel(design.closure([name]))
+    channel = design.channel(design.jointly_reported([name]))
     return estimate_from(channel, channel.disguised(true_table(channel, assumed)), 1, n)
 
 
@@ -187,7 +187,7 @@ class PrivacyWish:
 
 def answer_privacy(design: Design, name: str, assumed: Assumptions) -> AnswerPrivacy:
     """The privacy of one attribute under the assumed distribution."""
-    channel = design.channel(design.closure([name]))
+    channel = design.channel(design.jointly_reported([name]))
     joint = joint_reports(design, name, assumed)
     risk = joint_risk(joint[:, :, None], slack_of(sum(joint.shape)))
     own = assumed[name]
@@ -206,7 +206,7 @@ def answer_privacy(design: Design, name: str, assumed: Assumptions) -> AnswerPri
 
 def joint_reports(design: Design, name: str, assumed: Assumptions) -> Array:
     """P(true answer, report) of one attribute; a report of a joint matrix is that of its group."""
-    channel = design.channel(design.closure([name]))
+    channel = design.channel(design.jointly_reported([name]))
     size = math.prod(channel.true.sizes) * math.prod(channel.reported.sizes)
     if size > MOST_ENTRIES:
         raise DataError(
@@ -255,7 +255,7 @@ def safe_answer_biases(
     own = assumed[name]
     if own.category is None:
         return ()
-    channel = design.channel(design.closure([name]))
+    channel = design.channel(design.jointly_reported([name]))
     joint = joint_reports(design, name, assumed)
     reported = joint.sum(axis=0)
     seen = np.where(reported > 0, reported, np.inf)

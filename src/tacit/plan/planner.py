@@ -179,7 +179,7 @@ class _Task:
         for name in self.names:
             if self.wanted.comparison is not None:
                 self.wanted.comparison.check(self.assumed[name])
-            self.design.channel(self.design.closure([name])).require_reconstructable()
+            self.design.channel(self.design.jointly_reported([name])).require_reconstructable()
 
     def _keep(self, name: str, wish: PrivacyWish) -> None:
         """Raise if the answer is disguised and less private than wished."""

@@ -244,7 +244,7 @@ class _Comparison:
     def _estimates(self, first: float, second: float) -> tuple[Estimate, Estimate]:
         """Expected shares and their difference, if these are the true shares."""
         (full, by), own = self._full, self.assumed[self.name]
-        channel = full.channel(full.closure([by, self.name]))
+        channel = full.channel(full.jointly_reported([by, self.name]))
         shares = [*([own.at(second)] * (len(self._groups) - 1)), own.at(first)]
         table = group_table(channel, self.assumed, self._groups, shares)
         return expected_difference(channel, table, own.code, self.n)
@@ -361,7 +361,7 @@ class Requirements:
 
     def respondents(self, design: Design, name: str, assumed: Assumptions) -> int:
         """The fewest respondents that suffice for one attribute."""
-        design.channel(design.closure([name])).require_reconstructable()
+        design.channel(design.jointly_reported([name])).require_reconstructable()
         found = 1
         z = NormalDist().inv_cdf((1 + self.level) / 2)
         stderr = float(np.max(expected_shares(design, name, assumed, _UNIT).stderr))

@@ -55,7 +55,7 @@ def risk_knowing(
     if name in known:
         raise DataError(f"{name!r} is the target; name other attributes as known")
     asked = [name, *known]
-    for left in design.closure(asked):
+    for left in design.jointly_reported(asked):
         if left not in asked:
             raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
     own = prior.marginal(asked)

@@ -105,7 +105,7 @@ def repeated(
         _RepeatedReports(factors, known, k, limits) for factors in parts_of(whole.factors, known)
     ]
     by_name = {name: part for part in parts for name in part.names}
-    single = {n: design.channel(design.closure([n])) for n in names}
+    single = {n: design.channel(design.jointly_reported([n])) for n in names}
     found = [part.risk(part.names) for part in parts]
     held = [risk for risk in found if risk is not None]
 

@@ -81,7 +81,7 @@ def condition_of(design: Design, event: Any, what: str = "event") -> Condition:
     check_known(design, event)
     codes = event_codes(event, design.schema, what)
     names = [design.schema.names[place] for place in codes]
-    design.channel(design.closure(names)).require_reconstructable()
+    design.channel(design.jointly_reported(names)).require_reconstructable()
     return Condition(dict(zip(names, map(tuple, codes.values()), strict=True)), event_text(event))
 
 

@@ -72,10 +72,12 @@ def fit_on_demand(
 
 def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
     """Whether the reports of these attributes could come from the design."""
-    closure = design.closure(names)
+    closure = design.jointly_reported(names)
     if _testable(design, closure, patterns.n_records):
         return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
-    alone = map(sorted, dict.fromkeys(frozenset(design.closure([name])) for name in closure))
+    alone = map(
+        sorted, dict.fromkeys(frozenset(design.jointly_reported([name])) for name in closure)
+    )
     tests = [
         table_fit(table_problem(patterns, design.channel(part), len(part)))
         for part in alone

@@ -194,7 +194,7 @@ class Reconstruction(TabularResult):
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
         condition = condition_of(self.design, event)
-        reports = self.design.channel(self.design.closure(condition.names)).reported.names
+        reports = self.design.channel(self.design.jointly_reported(condition.names)).reported.names
         weights = self._answered(condition.names)._report_weights
         events = events_of(self.design, [condition])
         return share_bounds(self.patterns, weights, events, f"P({condition.text})", reports)
@@ -273,7 +273,7 @@ class Reconstruction(TabularResult):
 
     def _undisguised(self, names: Sequence[str]) -> bool:
         """Whether the true answers to all of these attributes are reported."""
-        factors = self.design.channel(self.design.closure(names)).factors
+        factors = self.design.channel(self.design.jointly_reported(names)).factors
         return all(factor.channel.undisguised for factor in factors)
 
     def _undisguised_share(self, event: Condition) -> Array | None:
@@ -453,7 +453,7 @@ class Reconstruction(TabularResult):
         listed = (names,) if isinstance(names, str) else names
         listed = tuple(listed) if isinstance(listed, Iterator) else listed
         check_known(self.design, listed)
-        self.design.closure(listed)  # an error if these are no names
+        self.design.jointly_reported(listed)  # an error if these are no names
         return tuple(listed)
 
     def _reported(
@@ -485,7 +485,7 @@ class Reconstruction(TabularResult):
         """The records that have answers to these attributes."""
         if self.patterns.absent is None:
             return self
-        reports = self.design.channel(self.design.closure(names)).reported.names
+        reports = self.design.channel(self.design.jointly_reported(names)).reported.names
         if reports not in self._complete:
             self._complete[reports] = Reconstruction(
                 self.patterns.complete(reports), self.design, self._answered_by_all.union(reports)
@@ -519,7 +519,7 @@ class Reconstruction(TabularResult):
 
     def _problem(self, attributes: Sequence[str], with_others: bool = False) -> TableProblem:
         """The problem of a table; `with_others` of their chains, which report on them too."""
-        names, wanted = self.design.closure(attributes), len(attributes)
+        names, wanted = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
             names = with_chains(self.design, names, self._answered_by_all)
         if (names, wanted) in self._problems:

@@ -437,7 +437,7 @@ def has_zeros(design: Design, names: Sequence[str], answered: Collection[str]) -
     cells = math.prod(design.schema.subset(names).sizes)
     if not design.conditions or not is_small(cells, cells):
         return False
-    wider = with_chains(design, design.closure(names), answered)
+    wider = with_chains(design, design.jointly_reported(names), answered)
     return impossible_cells(design.conditions, design.schema.subset(wider)) is not None
 
 

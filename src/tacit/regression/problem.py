@@ -278,7 +278,7 @@ def _complete(columns: Sequence[Column | Attribute], records: SourceRows, design
         if not isinstance(column, Attribute):
             complete &= ~column.missing
     if disguised and complete.any():
-        names = design.channel(design.closure(disguised)).reported.names
+        names = design.channel(design.jointly_reported(disguised)).reported.names
         complete &= ~attribute_codes(records.native, design.reported, names)[1].any(axis=1)
     if not complete.any():
         raise DataError("every record has a missing cell in a column that the regression uses")
@@ -313,7 +313,7 @@ def _used_reports(
     counts = None if records.counts is None else records.counts[used]
     if not names:
         return UsedReports(None, np.zeros(int(used.sum()), np.intp), counts)
-    for name in design.closure(names):
+    for name in design.jointly_reported(names):
         if name not in names:
             raise DataError(
                 f"{', '.join(map(repr, names))} cannot be used without {name!r}: one matrix "

@@ -269,7 +269,7 @@ def _answered(frame: Any, design: Design, items: Sequence[str]) -> Mask:
 
     if isinstance(items, str) or not len(items):
         raise DataError(f"items must be a list of attributes, got {items!r}")
-    reported = design.channel(design.closure(items)).reported.names
+    reported = design.channel(design.jointly_reported(items)).reported.names
     absent = np.zeros(len(frame), bool)
     for name in reported:
         seen = frames.distinct(frames.column(frame, name))
