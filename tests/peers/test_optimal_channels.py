@@ -25,6 +25,21 @@ OPTIMA = {0.2: 1.352e-5, 0.5: 2.111e-5, 0.7: 5.240e-5}
 SMALLEST = {0.6: (0.4, 0.599), 0.7: (0.3, 0.510), 0.8: (0.22, 0.385), 0.9: (0.17, 0.226)}
 
 
+def mse_and_gradient(
+    matrix: np.ndarray, prior: np.ndarray, n_records: int
+) -> tuple[float, np.ndarray]:
+    """MSE of a square matrix and its derivative by every entry.
+
+    With W = M^-1, q = M p, G = W diag(q) W^T and s_i the squared norm of column i of W:
+    d tr(G) / dM = s p^T - 2 W^T G.
+    """
+    inverse = np.linalg.inv(matrix)
+    gram = (inverse * (matrix @ prior)) @ inverse.T
+    gradient = np.outer((inverse**2).sum(axis=0), prior) - 2 * inverse.T @ gram
+    share = len(prior) * n_records
+    return (float(np.trace(gram)) - float(prior @ prior)) / share, gradient / share
+
+
 @cache
 def _front(method: SearchMethod, delta: float) -> Front:
     """The front of the normal prior, searched once: several tests look at the same one."""
@@ -157,7 +172,7 @@ def _general_solver(prior: Array, delta: float, privacy: float, starts: int) -> 
 
     def value(x: Array) -> tuple[float, Array]:
         try:
-            error, slope = objectives.mse_and_gradient(x[:size].reshape(n, n), prior, 1)
+            error, slope = mse_and_gradient(x[:size].reshape(n, n), prior, 1)
         except np.linalg.LinAlgError:
             return 1e6, np.zeros(size + n)
         return error, np.append(slope.ravel(), np.zeros(n))

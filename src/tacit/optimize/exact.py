@@ -34,30 +34,26 @@ from tacit.optimize.problem import FrontProblem, SearchResult, check_size, grid,
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
 from tacit.records import Progress
 
-# Fewer reported categories for the same error, or nearly.
-#
-# Error and accuracy depend on the weights only through S = sum q r r^T and sum q max(r), that is
-# n(n+1)/2 + 1 numbers (S times a vector of ones is the prior). So as many reported categories
-# always
-# do (Caratheodory): weights are moved along directions that change none of these numbers until
-# one
-# is zero. Then the smallest weights are dropped and the others solved again, as long as the error
-# stays within the tolerance.
-
-
 _LEAST = 1e-6
 #: A direction that moves a weight by less does not move it.
 _PIVOT = 1e-6
 
 
 def reduced(
-    found: WeightSolution, problem: FrontProblem, accuracy: float, tolerance: float
+    solution: WeightSolution, problem: FrontProblem, accuracy: float, tolerance: float
 ) -> WeightSolution:
-    """The same channel on few reported categories, at most `tolerance` worse."""
+    """The same channel on few reported categories, at most `tolerance` worse.
+
+    Error and accuracy depend on the weights only through S = sum q r r^T and sum q max(r), that is
+    n(n+1)/2 + 1 numbers (S times a vector of ones is the prior). So as many reported categories
+    always do (Caratheodory): weights are moved along directions that change none of these numbers
+    until one is zero. Then the smallest weights are dropped and the others solved again, as long
+    as the error stays within the tolerance.
+    """
     accuracy = problem.room(accuracy)
-    limit = problem.trace_of(problem.mse_of(found.value) * (1 + tolerance))
-    posteriors, weights = _without_loss(found.posteriors, found.weights)
-    few = replace(found, posteriors=posteriors, weights=weights)
+    limit = problem.trace_of(problem.mse_of(solution.value) * (1 + tolerance))
+    posteriors, weights = _without_loss(solution.posteriors, solution.weights)
+    few = replace(solution, posteriors=posteriors, weights=weights)
     few = solved_weights(posteriors, weights, problem, accuracy) or few
     for _ in range(3):
         fewer = _fewest(few, problem, accuracy, limit)
@@ -67,11 +63,11 @@ def reduced(
     return _ordered(_balanced(few, problem))
 
 
-def _balanced(found: WeightSolution, problem: FrontProblem) -> WeightSolution:
+def _balanced(solution: WeightSolution, problem: FrontProblem) -> WeightSolution:
     """The same weights, changed as little as needed for the posteriors to average to the prior."""
-    off = problem.p - found.weights @ found.posteriors
-    change = np.linalg.lstsq(found.posteriors.T * found.weights, off, rcond=1e-13)[0]
-    return replace(found, weights=found.weights * (1 + np.clip(change, -0.5, 0.5)))
+    off = problem.p - solution.weights @ solution.posteriors
+    change = np.linalg.lstsq(solution.posteriors.T * solution.weights, off, rcond=1e-13)[0]
+    return replace(solution, weights=solution.weights * (1 + np.clip(change, -0.5, 0.5)))
 
 
 def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
@@ -95,16 +91,16 @@ def _canonical(free: Array, weights: Array) -> Array:
     is left then does not depend on the machine's way of finding directions.
     """
     basis, done = free.T.copy(), 0
-    for place in np.argsort(weights, kind="stable"):
+    for column in np.argsort(weights, kind="stable"):
         if done == len(basis):
             break
-        pivot = done + int(np.abs(basis[done:, place]).argmax())
-        if abs(basis[pivot, place]) < _PIVOT:
+        pivot = done + int(np.abs(basis[done:, column]).argmax())
+        if abs(basis[pivot, column]) < _PIVOT:
             continue
         basis[[done, pivot]] = basis[[pivot, done]]
-        basis[done] /= basis[done, place]
+        basis[done] /= basis[done, column]
         others = np.arange(len(basis)) != done
-        basis[others] -= np.outer(basis[others, place], basis[done])
+        basis[others] -= np.outer(basis[others, column], basis[done])
         done += 1
     return basis.T
 
@@ -154,23 +150,24 @@ def solved_weights(
     """
     while True:
         try:
-            found = solve_weights(posteriors, problem.p, accuracy, near)
+            solution = solve_weights(posteriors, problem.p, accuracy, near)
         except (np.linalg.LinAlgError, ValueError):
             return None
-        off = np.abs(found.weights @ posteriors - problem.p).max()
-        if not (np.isfinite(found.value) and off < 1e-9 and found.accuracy <= accuracy + 1e-9):
+        off = np.abs(solution.weights @ posteriors - problem.p).max()
+        within = off < 1e-9 and solution.accuracy <= accuracy + 1e-9
+        if not (np.isfinite(solution.value) and within):
             return None
-        keep = found.weights > _LEAST
+        keep = solution.weights > _LEAST
         if keep.all():
-            return found
-        posteriors, near = posteriors[keep], found.weights[keep]
+            return solution
+        posteriors, near = posteriors[keep], solution.weights[keep]
 
 
-def _ordered(found: WeightSolution) -> WeightSolution:
+def _ordered(solution: WeightSolution) -> WeightSolution:
     """Reports in the order of what they point to: likeliest category first, surest first."""
-    surest = found.posteriors.max(axis=1).round(6)
-    order = np.lexsort([-found.weights, -surest, found.posteriors.argmax(axis=1)])
-    return replace(found, posteriors=found.posteriors[order], weights=found.weights[order])
+    surest = solution.posteriors.max(axis=1).round(6)
+    order = np.lexsort([-solution.weights, -surest, solution.posteriors.argmax(axis=1)])
+    return replace(solution, posteriors=solution.posteriors[order], weights=solution.weights[order])
 
 
 _MOST_ROUNDS = 200
@@ -208,11 +205,11 @@ class Exact:
         """The channels of the front, most private first."""
         optimum = solve(problem, 1.0, self.gap, None)
         least = 1 - optimum.weighing.accuracy
-        wanted = grid(problem, least, self.points, self.privacy)
+        goals = grid(problem, least, self.points, self.privacy)
         matrices, proofs = [], [optimum.certificate]
         last: ExactSolution | None = None
-        for done, privacy in enumerate(sorted(wanted, reverse=True)):
-            tell(done / len(wanted))
+        for done, privacy in enumerate(sorted(goals, reverse=True)):
+            tell(done / len(goals))
             if privacy <= least + _SAME:
                 limit, last = 1.0, optimum
             else:
@@ -242,24 +239,24 @@ def solve(
     accuracy = problem.room(accuracy)
     columns, weights = _start(problem, family, near, accuracy)
     for _ in range(_MOST_ROUNDS):
-        found = solve_weights(columns, problem.p, accuracy, weights)
-        prices = Prices(found.gram, found.linear, found.multiplier)
+        solution = solve_weights(columns, problem.p, accuracy, weights)
+        prices = Prices(solution.gram, solution.linear, solution.multiplier)
         offered = family.price(prices, 3 * problem.n)
-        proof = found.certificate(problem.p, accuracy, offered.largest)
+        proof = solution.certificate(problem.p, accuracy, offered.largest)
         worth = prices.of(offered.posteriors)
-        fresh = offered.posteriors[worth > 1e-9 * found.value]
+        fresh = offered.posteriors[worth > 1e-9 * solution.value]
         # Where not all posteriors are priced the proof may stay loose; what is found then decides.
-        known = found.certificate(problem.p, accuracy, float(worth.max()))
-        excess = found.value - float(known.bound(np.array(accuracy)))
-        small = excess < gap / 2 * (found.value - float(problem.p @ problem.p))
+        search_proof = solution.certificate(problem.p, accuracy, float(worth.max()))
+        excess = solution.value - float(search_proof.bound(np.array(accuracy)))
+        small = excess < gap / 2 * (solution.value - float(problem.p @ problem.p))
         if (small and np.isfinite(offered.largest)) or not len(fresh):
             break
-        used = _kept(found)
+        used = _used(solution)
         columns = np.concatenate([used.posteriors, fresh])
         weights = np.append(used.weights, np.full(len(fresh), 1e-4))
     if near is None:
-        found = _without_scaffold(problem, found, offered, accuracy)
-    return ExactSolution(_kept(found), proof)
+        solution = _without_scaffold(problem, solution, offered, accuracy)
+    return ExactSolution(_used(solution), proof)
 
 
 def family_of(problem: FrontProblem) -> PosteriorFamily:
@@ -269,9 +266,9 @@ def family_of(problem: FrontProblem) -> PosteriorFamily:
     return BoundedRatios(problem.p, problem.cap, problem.ratio)
 
 
-def channel_of(found: WeightSolution) -> Array:
+def channel_of(solution: WeightSolution) -> Array:
     """M[y, x] = q_y r_y(x) / p(x), columns summing to 1."""
-    joint = found.weights[:, None] * found.posteriors
+    joint = solution.weights[:, None] * solution.posteriors
     return np.asarray(joint / joint.sum(axis=0))
 
 
@@ -298,22 +295,22 @@ def _start(
 
 
 def _without_scaffold(
-    problem: FrontProblem, found: WeightSolution, offered: PricedPosteriors, accuracy: float
+    problem: FrontProblem, solution: WeightSolution, offered: PricedPosteriors, accuracy: float
 ) -> WeightSolution:
     """The same on posteriors that were priced, without those that only made a start possible."""
     scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
-    stays = np.array([row.tobytes() not in scaffold for row in found.posteriors])
+    stays = np.array([row.tobytes() not in scaffold for row in solution.posteriors])
     if stays.all():
-        return found
-    columns = np.concatenate([found.posteriors[stays], offered.posteriors])
-    near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
+        return solution
+    columns = np.concatenate([solution.posteriors[stays], offered.posteriors])
+    near = np.append(solution.weights[stays], np.full(len(offered.posteriors), 1e-3))
     tried = solved_weights(columns, near, problem, accuracy)
-    return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
+    return solution if tried is None or tried.value > solution.value * (1 + _ROUGH / 10) else tried
 
 
-def _kept(found: WeightSolution) -> WeightSolution:
-    keep = found.weights > _NEGLIGIBLE
-    return replace(found, posteriors=found.posteriors[keep], weights=found.weights[keep])
+def _used(solution: WeightSolution) -> WeightSolution:
+    used = solution.weights > _NEGLIGIBLE
+    return replace(solution, posteriors=solution.posteriors[used], weights=solution.weights[used])
 
 
 def prove(problem: FrontProblem, points: int = 16) -> tuple[Certificate, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,22 +38,20 @@ if TYPE_CHECKING:
 BLUE, GREY, RED = "#1f5fa8", "#6b6b6b", "#b3442c"
 
 
-# Matrices of floats as exact decimals whose columns sum to 1 and that keep the bounds.
-#
-# A coin's parameters are fractions, and bounds that a respondent relies on must hold for what is
-# really drawn. Entries are cut to decimals and each column's rest goes to the entries that lost
-# most; zeros stay zero. Optimisers leave a guard, so nearly always this keeps delta and epsilon;
-# both are checked exactly; as long as one fails, the matrix is mixed with one that says nothing
-# (every column the distribution of the reports), which is strictly inside both bounds.
-
-
 Rows = tuple[tuple[Fraction, ...], ...]
 _DIGITS = (12, 15)
 _SHARES = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
 def rational(matrix: Array, problem: FrontProblem) -> Rows:
-    """The matrix as exact rows, nearly the same, and exactly within the bounds."""
+    """The matrix as exact decimals, nearly the same, and exactly within the bounds.
+
+    A coin's parameters are fractions, and bounds that a respondent relies on must hold for what is
+    really drawn. Entries are cut to decimals and each column's rest goes to the entries that lost
+    most; zeros stay zero. Optimisers leave a guard, so nearly always this keeps delta and epsilon;
+    both are checked exactly; as long as one fails, the matrix is mixed with one that says nothing
+    (every column the distribution of the reports), which is strictly inside both bounds.
+    """
     used = np.asarray(matrix, dtype=np.float64)
     used = used[(used @ problem.p) > 0]
     reports = (used @ problem.p)[:, None]
@@ -68,23 +66,20 @@ def rational(matrix: Array, problem: FrontProblem) -> Rows:
 
 def _decimals(matrix: Array, digits: int) -> Rows:
     """Entries cut to `digits` decimals; the rest of a column goes to the entries that lost most."""
-    one = 10**digits
-    scaled = matrix / matrix.sum(axis=0) * one
+    whole_column = 10**digits
+    scaled = matrix / matrix.sum(axis=0) * whole_column
     whole = np.floor(scaled)
     lost = np.where(scaled > 0, scaled - whole, -1.0)
     units = [[int(entry) for entry in row] for row in whole]
     for x in range(matrix.shape[1]):
-        rest = one - sum(row[x] for row in units)
+        rest = whole_column - sum(row[x] for row in units)
         order = np.argsort(-lost[:, x], kind="stable")
         share, extra = divmod(rest, len(order)) if rest < 0 or rest > len(order) else (0, rest)
         if share:
             units[int(scaled[:, x].argmax())][x] += share * len(order)
         for y in order[:extra]:
             units[int(y)][x] += 1
-    return tuple(tuple(Fraction(unit, one) for unit in row) for row in units)
-
-
-# ChosenChannel: one channel of a front, described for respondents and ready for a design.
+    return tuple(tuple(Fraction(unit, whole_column) for unit in row) for row in units)
 
 
 #: Letters of a label; a survey file's names have at most 100, and a number may follow.
@@ -166,14 +161,14 @@ class ChosenChannel:
 
     def design(self, attributes: Sequence[Attribute] | None = None) -> Design:
         """A design of these attributes alone, one group; those of the prior if it names them."""
-        own = tuple(attributes) if attributes is not None else self._attributes
-        sizes = tuple(a.size for a in own)
+        chosen = tuple(attributes) if attributes is not None else self._attributes
+        sizes = tuple(a.size for a in chosen)
         if sizes != self.problem.shape:
-            wanted, given = (" x ".join(map(str, each)) for each in (self.problem.shape, sizes))
+            needed, given = (" x ".join(map(str, shape)) for shape in (self.problem.shape, sizes))
             raise DesignError(
-                f"the channel is for categories {wanted}, the attributes have {given}"
+                f"the channel is for categories {needed}, the attributes have {given}"
             )
-        return Design(Schema(own), [Group([a.name for a in own], self.coin())])
+        return Design(Schema(chosen), [Group([a.name for a in chosen], self.coin())])
 
     def survey_group(self, questions: Sequence[str] | None = None) -> dict[str, Any]:
         """The channel as a group of a survey file, for these questions, with decimals.
@@ -183,6 +178,22 @@ class ChosenChannel:
         """
         coin = self.coin().to_dict() | {"matrix": [[float(m) for m in row] for row in self.rows]}
         return {"questions": list(questions or (a.name for a in self._attributes)), **coin}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready figures, the exact coin and what each report says."""
+        return {
+            "privacy": self.privacy,
+            "mse": self.mse,
+            "lower_bound": self.lower_bound,
+            "coin": self.coin().to_dict(),
+            "reports": [asdict(report) for report in self.reports],
+        }
+
+    def to_table(self) -> Table:
+        """A row per reported category: how often it comes, and from which true answers."""
+        heads = ("reported", "share", *(f"if {name}" for name in self.categories))
+        rows = [(report.label, report.share, *report.chances) for report in self.reports]
+        return Table(heads, rows, f"privacy {self.privacy:.4f}, mean squared error {self.mse:.4g}")
 
     def describe(self) -> str:
         """What a respondent does, a line per report."""
@@ -275,9 +286,9 @@ class Front(TabularResult):
     def __len__(self) -> int:
         return len(self.channels)
 
-    def __getitem__(self, place: int) -> ChosenChannel:
-        """The channel at a place, counted from the least private."""
-        at = range(len(self))[place]
+    def __getitem__(self, index: int) -> ChosenChannel:
+        """The channel at an index, counted from the least private."""
+        at = range(len(self))[index]
         numbers = {name: float(getattr(self, name)[at]) for name in _NUMBERS}
         return ChosenChannel(self.problem, self.channels[at], **numbers)
 
@@ -292,16 +303,16 @@ class Front(TabularResult):
         this error; give exactly one of them.
         """
         if privacy is not None and mse is None:
-            found = np.flatnonzero(self.privacy >= privacy - 1e-12)
+            indexes = np.flatnonzero(self.privacy >= privacy - 1e-12)
             reach = f"privacy {privacy:g}; this front goes up to {self.privacy[-1]:.6g}"
         elif mse is not None and privacy is None:
-            found = np.flatnonzero(self.mse <= mse)[::-1]
+            indexes = np.flatnonzero(self.mse <= mse)[::-1]
             reach = f"a mean squared error of {mse:g}; this front starts at {self.mse[0]:.4g}"
         else:
             raise DesignError("pick needs either privacy or mse, one of them")
-        if not len(found):
+        if not len(indexes):
             raise DesignError(f"no channel reaches {reach}")
-        return self[int(found[0])]
+        return self[int(indexes[0])]
 
     def columns(self) -> dict[str, list[float]]:
         """The table as columns."""

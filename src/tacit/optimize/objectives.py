@@ -33,34 +33,21 @@ def mse(matrix: Array, prior: Array, n_records: int) -> float:
 def trace(matrix: Array, prior: Array) -> float:
     """tr(W diag(M p) W^T); infinite for a singular matrix."""
     q = matrix @ prior
-    kept = q > 0
-    information = (matrix[kept].T / q[kept]) @ matrix[kept]
+    used = q > 0
+    information = (matrix[used].T / q[used]) @ matrix[used]
     try:
-        found = float(np.trace(np.linalg.inv(information)))
+        value = float(np.trace(np.linalg.inv(information)))
     except np.linalg.LinAlgError:
         return np.inf
-    return found if 0 < found < _WORST_TRACE else np.inf
-
-
-def mse_and_gradient(matrix: Array, prior: Array, n_records: int) -> tuple[float, Array]:
-    """MSE of a square matrix and its derivative by every entry.
-
-    With W = M^-1, q = M p, G = W diag(q) W^T and s_i the squared norm of column i of W:
-    d tr(G) / dM = s p^T - 2 W^T G.
-    """
-    inverse = np.linalg.inv(matrix)
-    gram = (inverse * (matrix @ prior)) @ inverse.T
-    gradient = np.outer((inverse**2).sum(axis=0), prior) - 2 * inverse.T @ gram
-    share = len(prior) * n_records
-    return (float(np.trace(gram)) - float(prior @ prior)) / share, gradient / share
+    return value if 0 < value < _WORST_TRACE else np.inf
 
 
 def worst_posterior(matrix: Array, prior: Array) -> float:
     """max over x and y of P(x | y): how sure a report can make an adversary (eq. 9)."""
     joint = matrix * prior
     reports = joint.sum(axis=-1)
-    kept = reports > 0
-    return float((joint.max(axis=-1)[kept] / reports[kept]).max())
+    used = reports > 0
+    return float((joint.max(axis=-1)[used] / reports[used]).max())
 
 
 def epsilon(matrix: Array) -> float:

@@ -97,10 +97,10 @@ class CappedPosteriors(PosteriorFamily):
         if self.full:
             rows.append(self._best_splits(prices, count))
         posteriors = np.concatenate(rows)
-        known = float(prices.of(posteriors).max())
+        largest = float(prices.of(posteriors).max())
         if enumerated and self._all_splits:
-            return PricedPosteriors(posteriors, known)
-        return PricedPosteriors(posteriors, max(known, self._bound(prices)))
+            return PricedPosteriors(posteriors, largest)
+        return PricedPosteriors(posteriors, max(largest, self._bound(prices)))
 
     @property
     def smallest(self) -> int:
@@ -200,18 +200,18 @@ class CappedPosteriors(PosteriorFamily):
         shares = [np.full(j, 1 / j) for j in range(self.smallest, self.n + 1)]
         if self.full:
             shares.append(np.array([self.cap] * self.full + [1 - self.full * self.cap]))
-        own = np.diag(prices.gram)
+        diagonal = np.diag(prices.gram)
         others = prices.gram - np.diag(np.full(self.n, np.inf))
         beside = -np.sort(-others, axis=1)
-        return max(self._assigned(prices, share, own, beside) for share in shares)
+        return max(self._assigned(prices, share, diagonal, beside) for share in shares)
 
-    def _assigned(self, prices: Prices, share: Array, own: Array, beside: Array) -> float:
+    def _assigned(self, prices: Prices, share: Array, diagonal: Array, beside: Array) -> float:
         """The bound for posteriors whose entries are `share`, largest first."""
         best = np.full(self.n, -np.inf)
-        for place in {0, len(share) - 1}:
-            rest = np.delete(share, place)
+        for end in {0, len(share) - 1}:
+            rest = np.delete(share, end)
             mutual = beside[:, : len(rest)] @ rest if len(rest) else np.zeros(self.n)
-            best = np.maximum(best, share[place] * own + mutual - prices.linear)
+            best = np.maximum(best, share[end] * diagonal + mutual - prices.linear)
         taken = -np.sort(-best)[: len(share)]
         return float(taken @ share - prices.multiplier * share.max())
 
@@ -246,22 +246,6 @@ def largest_of(worth: Array, count: int) -> Index:
     return np.asarray(chosen[np.isfinite(worth[chosen])], dtype=np.intp)
 
 
-# Posteriors under an epsilon bound, alone or with delta.
-#
-# A row of the channel, r_i / p_i up to a factor, lies between m and E m, E = e^epsilon. With t
-# the
-# largest posterior the worth of r is convex in (r, m, t) on
-#
-# p_i m <= r_i <= min(E p_i m, t),    sum r = 1,    t <= delta,
-#
-# so it is largest at a vertex of this polytope. Each r_i is at its lower or upper border; and
-# - t/m is one of the ties E p_k, or max p (rows of {1, E}^n, cut off where they tie for largest);
-# - or t = delta: then m follows from sum r = 1,
-# - or t = delta and m is at a tie: then one r_i is free and takes what is left.
-# Up to MOST_ENUMERATED categories all are priced. Beyond, a local search finds good ones, and the
-# bound is that without epsilon: fewer constraints, so still a bound.
-
-
 #: Categories from which the many vertices with a free entry wait until nothing else is found.
 _PATIENT = 11
 
@@ -270,7 +254,18 @@ _PATIENT = 11
 class BoundedRatios(PosteriorFamily):
     """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`.
 
-    p: the prior.
+    p: the prior. A row of the channel, r_i / p_i up to a factor, lies between m and E m,
+    E = e^epsilon. With t the largest posterior the worth of r is convex in (r, m, t) on
+
+        p_i m <= r_i <= min(E p_i m, t),    sum r = 1,    t <= delta,
+
+    so it is largest at a vertex of this polytope. Each r_i is at its lower or upper border; and
+      - t/m is one of the ties E p_k, or max p (rows of {1, E}^n, cut off where they tie for
+        largest);
+      - or t = delta: then m follows from sum r = 1,
+      - or t = delta and m is at a tie: then one r_i is free and takes what is left.
+    Up to MOST_ENUMERATED categories all are priced. Beyond, a local search finds good ones, and
+    the bound is that without epsilon: fewer constraints, so still a bound.
     """
 
     p: Array
@@ -287,13 +282,13 @@ class BoundedRatios(PosteriorFamily):
         if self.n > MOST_ENUMERATED:
             bound = CappedPosteriors(self.n, self.cap).price(prices, 1).largest
             return PricedPosteriors(self._searched(prices, count), bound)
-        each = max(2, count // (len(self._ties) + 1))
-        rows = np.concatenate([*self._at_ties(prices, each), *self._at_cap(prices, each)])
+        quota = max(2, count // (len(self._ties) + 1))
+        rows = np.concatenate([*self._at_ties(prices, quota), *self._at_cap(prices, quota)])
         best = float(prices.of(rows).max())
         scale = abs(float(prices.linear @ self.p)) + prices.multiplier * self.cap
         if self.n >= _PATIENT and best > 1e-5 * scale:
             return PricedPosteriors(rows, np.inf)
-        rows = np.concatenate([rows, *self._at_both(prices, each)])
+        rows = np.concatenate([rows, *self._at_both(prices, quota)])
         return PricedPosteriors(rows, float(prices.of(rows).max()))
 
     @property

@@ -1,4 +1,5 @@
-"""FrontProblem: the input of a search. The prior, the number of records and the bounds.
+"""FrontProblem: the input of a search. The prior, the number of records and the bounds; the
+result and the grid of privacies that all search methods share.
 
 All of them are checked here. The prior is kept as exact fractions, so that a channel made of
 fractions can be compared with the bounds without rounding.
@@ -202,9 +203,6 @@ def _epsilon(epsilon: Any) -> float | None:
     return None if bound > math.log(1e12) else bound
 
 
-# What all search methods share: result, progress and grid of privacies.
-
-
 #: How much of the range of privacy a front covers; at its end the error is often infinite.
 COVERED = 0.98
 _SAME = 1e-4
@@ -230,23 +228,23 @@ class SearchMethod(Protocol):
 
 
 def grid(
-    problem: FrontProblem, least: float, points: int, wanted: Sequence[float] | None
+    problem: FrontProblem, least: float, points: int, chosen: Sequence[float] | None
 ) -> list[float]:
     """The privacies to solve for: those wanted, or evenly spaced from the least that pays."""
     most = problem.most_private
-    if wanted is None:
+    if chosen is None:
         if most - least < _SAME:
             return [least]
         evenly = np.linspace(least, least + COVERED * (most - least), points)
         return [float(value) for value in evenly]
-    for privacy in wanted:
+    for privacy in chosen:
         if privacy > most - _EDGE:
             fault = "is impossible" if privacy > most else "leaves no room for a search"
             raise DesignError(
                 f"privacy {privacy:.8g} {fault}: a guess without any report is right with "
                 f"probability {1 - most:.6g}; allowed: up to {most - _EDGE:.6f}"
             )
-    return sorted({max(privacy, least) for privacy in wanted})
+    return sorted({max(privacy, least) for privacy in chosen})
 
 
 def targets(privacy: Sequence[float] | None) -> tuple[float, ...] | None:

@@ -5,8 +5,18 @@ generation: fitness of Q and V; the next archive by environmental selection; par
 tournament; crossover, mutation, repair; then Q and V exchange with Omega, cell by cell, the
 better one in both. It ends after `generations`, or when Omega has not changed for `patience`.
 
-Reference: Huang & Du (2008), section V with Figure 1. See also `selection` and
-`genetic_operators`.
+Operators keep columns summing to 1 and take a whole population at once.
+
+    strength S(i)  how many others i dominates
+    raw fitness    sum of S(j) over the j that dominate i
+    density        1 / (sigma_k + 2), sigma_k the distance to the k-th nearest
+    fitness        raw + density; below 1 for what nothing dominates (eq. 11-12)
+
+Distances are in privacy and error as they are. Errors are small numbers, so the archive spreads
+along privacy; scaled to their range they would draw half of it to the end where errors explode.
+
+References: Huang & Du (2008), section V with Figure 1; E. Zitzler, M. Laumanns and L. Thiele, SPEA2
+(2001).
 """
 
 from __future__ import annotations
@@ -26,12 +36,6 @@ from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_si
 from tacit.optimize.warner import Warner
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Progress
-
-# Operators on stacks of square channels: crossover, mutation, repair.
-#
-# Huang & Du (2008), sections V-E to V-G. Every operator keeps columns summing to 1 and takes a
-# whole population at once.
-
 
 #: Columns that are levelled, one after the other, before a channel is mixed instead.
 STEPS = 10
@@ -65,15 +69,15 @@ def mutate(matrices: Array, rate: float, rng: np.random.Generator) -> Array:
 
 def _moved(values: Array, entries: Array, parts: Array, grow: Array) -> Array:
     """Columns (as rows here) with one entry changed and the others in proportion."""
-    own = np.zeros(values.shape, dtype=bool)
-    own[np.arange(len(values)), entries] = True
-    entry = values[own]
-    others = np.where(own, 0, np.where(grow[:, None], values, 1 - values))
+    changed = np.zeros(values.shape, dtype=bool)
+    changed[np.arange(len(values)), entries] = True
+    entry = values[changed]
+    others = np.where(changed, 0, np.where(grow[:, None], values, 1 - values))
     total = np.maximum(others.sum(axis=1), TINY)
     amount = parts * np.where(grow, np.minimum(1 - entry, total), entry)
     sign = np.where(grow, 1.0, -1.0)
     moved = values - (sign * amount / total)[:, None] * others
-    moved[own] = entry + sign * amount
+    moved[changed] = entry + sign * amount
     np.maximum(moved, 0, out=moved)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
@@ -146,19 +150,6 @@ def _mixed(matrices: Array, problem: FrontProblem) -> Array:
     return np.asarray((1 - share) * matrices + share * reports[:, :, None])
 
 
-# Selection of SPEA2: fitness, environmental selection with truncation, binary tournament.
-#
-# strength S(i)  how many others i dominates
-# raw fitness    sum of S(j) over the j that dominate i
-# density        1 / (sigma_k + 2), sigma_k the distance to the k-th nearest
-# fitness        raw + density; below 1 for what nothing dominates (Huang & Du 2008, eq. 11-12)
-#
-# Distances are in privacy and error as they are. Errors are small numbers, so the archive spreads
-# along privacy; scaled to their range they would draw half of it to the end where errors explode.
-#
-# Reference: E. Zitzler, M. Laumanns and L. Thiele, SPEA2 (2001); Huang & Du (2008), section V.
-
-
 #: Errors beyond this are all alike far away.
 _HIGHEST = 1.0
 
@@ -219,11 +210,6 @@ def tournament(fit: Array, size: int, rng: np.random.Generator) -> Index:
     return np.asarray(np.where(fit[first] <= fit[second], first, second), dtype=np.intp)
 
 
-# SearchState: all that the next generation depends on, as a value and a file.
-#
-# A search that is continued from its state gives the same numbers as one without interruption.
-
-
 _POPULATIONS = ("population", "archive", "omega")
 FORMAT = DocumentFormat(
     "search", "search file", (("problem", "generation", "stale", "rng", *_POPULATIONS),)
@@ -275,16 +261,19 @@ class ChannelPopulation:
     def from_dict(cls, data: dict[str, Any], n: int) -> ChannelPopulation:
         """The population of n x n channels that `to_dict` described."""
         size, places = int(data["size"]), np.array(data["places"], dtype=np.intp)
-        made = cls(np.zeros((size, n, n)), np.zeros(size), np.full(size, np.inf))
-        made.matrices[places] = np.array(data["matrices"]).reshape(-1, n, n)
-        made.privacy[places] = data["privacy"]
-        made.error[places] = [np.inf if error is None else error for error in data["error"]]
-        return made
+        population = cls(np.zeros((size, n, n)), np.zeros(size), np.full(size, np.inf))
+        population.matrices[places] = np.array(data["matrices"]).reshape(-1, n, n)
+        population.privacy[places] = data["privacy"]
+        population.error[places] = [np.inf if error is None else error for error in data["error"]]
+        return population
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """A search of `Spea2` after some generations; `stale` of them have not changed Omega."""
+    """A search of `Spea2` after some generations; `stale` of them have not changed Omega.
+
+    A search that is continued from its state gives the same numbers as one without interruption.
+    """
 
     problem: FrontProblem
     generation: int
@@ -379,15 +368,15 @@ class Spea2:
         state = _with_rng(state, rng)
         if self.keep is not None:
             self.keep(state)
-        found = np.isfinite(state.omega.error)
-        return SearchResult(tuple(state.omega.matrices[found]), state=state)
+        finite = np.isfinite(state.omega.error)
+        return SearchResult(tuple(state.omega.matrices[finite]), state=state)
 
     def _first(self, problem: FrontProblem, rng: np.random.Generator) -> SearchState:
         """Random channels and some of Warner's, an empty archive and an empty Omega."""
         n = problem.n
-        known = _classic(problem, self.population // 2)
-        drawn = random_matrices(self.population - len(known), problem.p, rng)
-        first = _evaluated(np.concatenate([known, repair(drawn, problem, _FIRST)]), problem)
+        classic = _classic(problem, self.population // 2)
+        drawn = random_matrices(self.population - len(classic), problem.p, rng)
+        first = _evaluated(np.concatenate([classic, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
         omega = ChannelPopulation(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
         return _with_rng(SearchState(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
@@ -422,15 +411,15 @@ def _with_rng(state: SearchState, rng: np.random.Generator) -> SearchState:
 
 def _classic(problem: FrontProblem, count: int) -> Array:
     """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
-    kept = Warner(400).search(problem, lambda _: None).matrices
-    found = _evaluated(np.array(kept).reshape(-1, problem.n, problem.n), problem)
-    free = unbeaten(found.privacy, found.error)
+    matrices = Warner(400).search(problem, lambda _: None).matrices
+    population = _evaluated(np.array(matrices).reshape(-1, problem.n, problem.n), problem)
+    free = unbeaten(population.privacy, population.error)
     if not len(free):
-        return found.matrices[:0]
-    least, most = found.privacy[free[0]], problem.most_private
-    wanted = np.linspace(least, least + COVERED * (most - least), count)
-    places = np.abs(found.privacy[free][:, None] - wanted).argmin(axis=0)
-    return np.asarray(found.matrices[free[np.unique(places)]])
+        return population.matrices[:0]
+    least, most = population.privacy[free[0]], problem.most_private
+    targets = np.linspace(least, least + COVERED * (most - least), count)
+    places = np.abs(population.privacy[free][:, None] - targets).argmin(axis=0)
+    return np.asarray(population.matrices[free[np.unique(places)]])
 
 
 def _evaluated(matrices: Array, problem: FrontProblem) -> ChannelPopulation:

@@ -36,20 +36,6 @@ from tacit.optimize.problem import GUARD, FrontProblem, SearchResult, check_size
 from tacit.optimize.weight_solver import factored, longest
 from tacit.records import Progress
 
-# descend: a square channel improved by gradient within linear constraints.
-#
-# In the joint probabilities J[y,x] = M[y,x] p(x) every constraint is linear: columns sum to p;
-# the
-# adversary's accuracy, through t_y >= J[y,x] and sum t <= A; delta, t_y <= delta sum_x J[y,x];
-# epsilon, through m_y p(x) <= J[y,x] <= e^epsilon m_y p(x). Only f = tr(D S^-1 D) is curved, with
-# S = sum_y J_y J_y^T / q_y. It is not convex, so what is found is best nearby, no more.
-#
-# Primal-dual interior steps with the exact second derivative where that points downhill, else
-# with
-# its convex part: S is convex in J, so S replaced by its tangent bounds f from above by a convex
-# function with the same gradient.
-
-
 _MOST_STEPS = 150
 _PRECISION = 1e-6
 _NEARLY_ZERO = 1e-7
@@ -75,8 +61,8 @@ class Polytope:
             blocks.append(np.hstack([-eye, none, self.problem.ratio * prior]))
         blocks.append(np.concatenate([np.zeros(n * n), -np.ones(n), np.zeros(n)])[None, :])
         matrix = np.vstack(blocks)
-        kept = matrix if self.bounded else matrix[:, : n * n + n]
-        return kept, np.zeros(len(kept))
+        columns = matrix if self.bounded else matrix[:, : n * n + n]
+        return columns, np.zeros(len(columns))
 
     @property
     def bounded(self) -> bool:
@@ -135,7 +121,17 @@ class Polytope:
 
 
 def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
-    """The channel that going downhill from a matrix leads to."""
+    """The channel that going downhill from a matrix leads to.
+
+    In the joint probabilities J[y,x] = M[y,x] p(x) every constraint is linear: columns sum to p;
+    the adversary's accuracy, through t_y >= J[y,x] and sum t <= A; delta, t_y <= delta sum_x
+    J[y,x]; epsilon, through m_y p(x) <= J[y,x] <= e^epsilon m_y p(x). Only f = tr(D S^-1 D) is
+    curved, with S = sum_y J_y J_y^T / q_y. It is not convex, so the result is best nearby, no more.
+
+    Primal-dual interior steps with the exact second derivative where that points downhill, else
+    with its convex part: S is convex in J, so S replaced by its tangent bounds f from above by a
+    convex function with the same gradient.
+    """
     n, p = polytope.problem.n, polytope.problem.p
     edges, offset = polytope.edges
     offset = offset.copy()
@@ -159,11 +155,11 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
         if (gap < _PRECISION * _value(x, n, p) and length > 0.1) or length == 0:
             break
     joint = np.maximum(x[: n * n].reshape(n, n), 0)
-    found = np.asarray(joint / joint.sum(axis=0))
+    channel = np.asarray(joint / joint.sum(axis=0))
     # Zeros where the method only came near to them, if the bounds are kept.
-    trimmed = np.where(found < _NEARLY_ZERO, 0, found)
+    trimmed = np.where(channel < _NEARLY_ZERO, 0, channel)
     trimmed /= trimmed.sum(axis=0)
-    return trimmed if polytope.fits(trimmed, accuracy, GUARD / 2) else found
+    return trimmed if polytope.fits(trimmed, accuracy, GUARD / 2) else channel
 
 
 def _newton(
@@ -218,8 +214,8 @@ def _value(x: Array, n: int, p: Array) -> float:
         inverse = np.linalg.inv((joint.T / joint.sum(axis=1)) @ joint)
     except np.linalg.LinAlgError:
         return np.inf
-    found = float(p * p @ np.diag(inverse))
-    return found if found > 0 else np.inf
+    value = float(p * p @ np.diag(inverse))
+    return value if value > 0 else np.inf
 
 
 def _derivatives(joint: Array, p: Array, second: bool = True) -> tuple[Array, Array, Array]:
@@ -288,11 +284,11 @@ class Square:
         optimum = solve(problem, 1.0, _GAP, None)
         sharp = self._best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
         least = privacy(sharp, problem.p)
-        wanted = grid(problem, least, self.points, self.privacy)
+        goals = grid(problem, least, self.points, self.privacy)
         matrices: list[Array] = []
         proofs, exact, last = [optimum.certificate], None, None
-        for done, value in enumerate(sorted(wanted, reverse=True)):
-            tell(0.9 * done / len(wanted))
+        for done, value in enumerate(sorted(goals, reverse=True)):
+            tell(0.9 * done / len(goals))
             if value <= least + _SAME:
                 matrices.append(sharp)
                 break
@@ -308,8 +304,8 @@ class Square:
 
     def _best(self, polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
         """The best that the descents from these starts lead to."""
-        found = [descend(polytope, start, accuracy) for start in starts]
-        return min(found, key=lambda matrix: trace(matrix, polytope.problem.p))
+        descents = [descend(polytope, start, accuracy) for start in starts]
+        return min(descents, key=lambda matrix: trace(matrix, polytope.problem.p))
 
     def _starts(
         self,
@@ -331,20 +327,20 @@ class Square:
     def _carry_back(self, polytope: Polytope, matrices: list[Array], tell: Progress) -> None:
         """From the least private on, start each once more from its neighbour."""
         p = polytope.problem.p
-        for place in range(len(matrices) - 2, -1, -1):
-            tell(1 - 0.1 * (place + 1) / len(matrices))
-            limit = 1 - privacy(matrices[place], p)
+        for index in range(len(matrices) - 2, -1, -1):
+            tell(1 - 0.1 * (index + 1) / len(matrices))
+            limit = 1 - privacy(matrices[index], p)
             if limit < polytope.problem.cap * (1 - 1e-6):
-                tried = descend(polytope, matrices[place + 1], limit)
-                matrices[place] = min(tried, matrices[place], key=lambda m: trace(m, p))
+                tried = descend(polytope, matrices[index + 1], limit)
+                matrices[index] = min(tried, matrices[index], key=lambda m: trace(m, p))
 
 
 def _dense(polytope: Polytope, matrices: Sequence[Array]) -> list[Array]:
     """The channels that no other one beats, and channels between neighbours."""
     problem = polytope.problem
     values = np.array([privacy(matrix, problem.p) for matrix in matrices])
-    kept = unbeaten(values, np.array([_error(problem, matrix) for matrix in matrices]))
-    front = [matrices[place] for place in kept]
+    best = unbeaten(values, np.array([_error(problem, matrix) for matrix in matrices]))
+    front = [matrices[index] for index in best]
     between = (_between(polytope, low, high) for low, high in pairwise(front))
     return [*front, *chain.from_iterable(between)]
 
@@ -363,8 +359,8 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
     middle = (low + _rows_like(low, high, problem.p)) / 2
     if largest > (1 + _FAR) * error or _error(problem, middle) ** 2 > error * largest:
         limit = (1 - (least + most) / 2) * (1 - GUARD)
-        found = [descend(polytope, start, limit) for start in (low, high)]
-        middle = min(found, key=lambda matrix: _error(problem, matrix))
+        descents = [descend(polytope, start, limit) for start in (low, high)]
+        middle = min(descents, key=lambda matrix: _error(problem, matrix))
     if _error(problem, middle) >= largest:
         return []
     return [*_between(polytope, low, middle), middle, *_between(polytope, middle, high)]

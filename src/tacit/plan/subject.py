@@ -1,8 +1,9 @@
-"""CoinFamily: a family whose parameter is still open, in steps from most to least private.
+"""What a plan is about: a design, a survey, a file, a coin, or a family with an open parameter.
 
-A step is a parameter with four decimals, so that a plan can be written into a survey file as it is
-printed. `optimal` is the best channel for the assumed shares (`tacit.optimize`) under a bound on
-epsilon, in steps of .01, or on the worst posterior, in steps of a thousandth of its range.
+An open family has steps from most to least private. A step is a parameter with four decimals, so
+that a plan can be written into a survey file as it is printed. `optimal` is the best channel for
+the assumed shares (`tacit.optimize`) under a bound on epsilon, in steps of .01, or on the worst
+posterior, in steps of a thousandth of its range.
 """
 
 from __future__ import annotations
@@ -71,10 +72,10 @@ def coin_family(given: Any, shares: Sequence[float], figure: str = EPSILON) -> C
     lambda theta: forced(theta, [0.2, 0.8]).
     """
     name = given if isinstance(given, str) else getattr(given, "__name__", "")
-    known = isinstance(given, str) or FAMILIES.get(name) is given
-    if not known and callable(given):
+    by_name = isinstance(given, str) or FAMILIES.get(name) is given
+    if not by_name and callable(given):
         return CoinFamily(name.replace("<lambda>", "family"), _STEPS, lambda j: given(_theta(j)))
-    if not known or name not in OPEN_FAMILIES:
+    if not by_name or name not in OPEN_FAMILIES:
         raise DesignError(unknown("family", name or given, OPEN_FAMILIES))
     if name == OPTIMAL and figure == POSTERIOR:
         return CoinFamily(name, _DELTAS, lambda j: optimal_coin(shares, delta=_delta(shares, j)))
@@ -105,8 +106,7 @@ def optimal_coin(
     """
     from tacit.optimize import Exact, front  # SciPy's solvers are slow to start
 
-    found = front(list(shares), 1000, delta, epsilon, Exact(privacy=[0.0]))
-    return found[0].coin()
+    return front(list(shares), 1000, delta, epsilon, Exact(privacy=[0.0]))[0].coin()
 
 
 def _delta(shares: Sequence[float], step: int) -> float:
@@ -142,9 +142,6 @@ def _short(value: Any) -> str:
     return f"{float(exact):g}" if 10**6 % exact.denominator == 0 else str(value)
 
 
-# What a plan is about: a design, a survey, a file, a coin, or a family with an open parameter.
-
-
 #: The attribute of a plan that is made for a coin or a family alone.
 ANSWER = "answer"
 
@@ -153,16 +150,13 @@ def design_of(subject: Any) -> Design | None:
     """The design of a subject that has one: a design, a survey, a file or a chosen channel."""
     if isinstance(subject, Design):
         return subject
-    if isinstance(subject, Path) or (isinstance(subject, str) and not _is_family(subject)):
+    families = [*FAMILIES, OPTIMAL]
+    if isinstance(subject, Path) or (isinstance(subject, str) and subject not in families):
         return _read(Path(subject))
     survey = getattr(subject, "survey", subject)
-    found = getattr(survey, "design", None)
-    found = found() if callable(found) else found
-    return found if isinstance(found, Design) else None
-
-
-def _is_family(name: str) -> bool:
-    return name in FAMILIES or name == OPTIMAL
+    design = getattr(survey, "design", None)
+    design = design() if callable(design) else design
+    return design if isinstance(design, Design) else None
 
 
 def _read(path: Path) -> Design:
@@ -188,8 +182,8 @@ def number_of_categories(subject: Any, prevalence: Any, categories: int | None) 
     if np.ndim(prevalence) == 1:
         return len(prevalence)
     fields = ("personal", "forced", "columns")
-    known = next((getattr(subject, name) for name in fields if hasattr(subject, name)), ())
-    return max(2, len(known)) if not known or not is_pair(known[0]) else 2
+    shares = next((getattr(subject, name) for name in fields if hasattr(subject, name)), ())
+    return max(2, len(shares)) if not shares or not is_pair(shares[0]) else 2
 
 
 def one_question(coin: Coin, size: int) -> Design:
@@ -200,9 +194,6 @@ def one_question(coin: Coin, size: int) -> Design:
 def labels_of(size: int) -> list[str]:
     """Labels of the categories of a question that is not written yet."""
     return ["no", "yes"] if size == 2 else [f"c{i + 1}" for i in range(size)]
-
-
-# What plans are given as text, on the command line and in forms: coins, shares and numbers.
 
 
 DEFAULT_PREVALENCE = 0.2

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,10 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
 from tacit.plan.assumptions import Assumptions, assume_all, check_share
 from tacit.plan.expected import (
+    PlannedQuestion,
     PrivacyWish,
-    answer_privacy,
     estimate_from,
     expected_widths,
-    safe_answer_biases,
     true_table,
 )
 from tacit.plan.requirements import Requirements, check_respondents, smallest
@@ -53,12 +52,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Layout: questions in groups, for each step of a family's parameter.
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """A design per step, from 1 (most private) to `last`; one step if the coin is fixed.
+    """Questions in groups: a design per step, from 1 (most private) to `last`; one step if fixed.
 
     `distinct` are the attributes whose widths may differ: one if all questions are alike.
     """
@@ -75,18 +71,22 @@ class Layout:
 
     def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
         """The most accurate step whose answers keep each bound, without repetition."""
-        found = map(self._most_accurate, wishes)
-        return list(dict.fromkeys(step for step in found if step is not None))
+        steps = map(self._most_accurate, wishes)
+        return list(dict.fromkeys(step for step in steps if step is not None))
 
     def _most_accurate(self, wish: PrivacyWish) -> int | None:
         name = self.distinct[0]
 
         def breaks(step: int) -> bool:
-            return wish.missed(answer_privacy(self.design(step), name, self.assumed)) is not None
+            return wish.missed(self.question(step, name).privacy) is not None
 
         if breaks(1):
             return None
         return smallest(breaks, 1, self.last) - 1 if breaks(self.last) else self.last
+
+    def question(self, step: int, name: str) -> PlannedQuestion:
+        """A question with the parameter at a step."""
+        return PlannedQuestion(self.design(step), name, self.assumed)
 
     def text(self, step: int) -> str:
         """The coins of the groups."""
@@ -108,10 +108,10 @@ class Layout:
         channel = design.channel(design.jointly_reported(pair))
         table = channel.disguised(true_table(channel, self.assumed))
         widths = expected_widths(estimate_from(channel, table, 2, n), level)
-        places = [self.assumed[name].category for name in pair]
-        if None in places:
+        categories = [self.assumed[name].category for name in pair]
+        if None in categories:
             return float(widths.max())
-        return float(widths[tuple(place for place in places if place is not None)])
+        return float(widths[tuple(code for code in categories if code is not None)])
 
 
 @dataclass(frozen=True)
@@ -140,37 +140,29 @@ def layouts(subject: Any, questions: Questions) -> Iterator[Layout]:
     plain = Design(schema, [Group(schema.names, truthful())])
     assumed = assume_all(plain, dict.fromkeys(schema.names, questions.prevalence))
     first = schema.names[:1]
+    make: Callable[[int], Coin]
     if isinstance(subject, Coin):
         last, make = 1, lambda _: subject
     else:
         family = coin_family(subject, assumed[first[0]].shares.tolist(), questions.figure)
         last, make = family.last, lru_cache(maxsize=64)(family.make)
-    refused: DesignError | None = None
-    found = False
+
+    def grouped(parts: list[list[str]], step: int) -> Design:
+        return Design(schema, [Group(part, make(step)) for part in parts])
+
+    refusals, n_layouts = [], 0
     for count in questions.groups:
         parts = [part.tolist() for part in np.array_split(np.array(schema.names), count)]
-        design = _Grouped(schema, parts, make)
+        design = partial(grouped, parts)
         try:
             design(1)
         except DesignError as error:
-            refused = error  # a family for single questions only
+            refusals.append(error)  # a family for single questions only
             continue
-        found = True
+        n_layouts += 1
         yield Layout(assumed, first, last, design)
-    if refused is not None and not found:
-        raise refused
-
-
-@dataclass(frozen=True, eq=False)
-class _Grouped:
-    """Groups of questions that all have the coin of a step."""
-
-    schema: Schema
-    parts: list[list[str]]
-    make: Callable[[int], Coin]
-
-    def __call__(self, step: int) -> Design:
-        return Design(self.schema, [Group(part, self.make(step)) for part in self.parts])
+    if refusals and not n_layouts:
+        raise refusals[-1]
 
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -264,13 +256,13 @@ class Tradeoff(TabularResult):
         heads.append("posterior")
         heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
         rows = []
-        for each in self.points:
-            row = [each.text] + [str(each.groups)] * several + [rounding.epsilon(each.epsilon)]
-            row += [rounding.epsilon(each.record_epsilon)] * several
-            row.append(rounding.up(each.worst_posterior))
-            row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
-            row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
-            row.append("" if each.bias is None else f"{100 * each.bias:+.2f}")
+        for point in self.points:
+            row = [point.text] + [str(point.groups)] * several + [rounding.epsilon(point.epsilon)]
+            row += [rounding.epsilon(point.record_epsilon)] * several
+            row.append(rounding.up(point.worst_posterior))
+            row += [f"{point.respondents:,}", f"± {100 * point.width:.2f}"]
+            row += [f"± {100 * (point.pair_width or math.nan):.2f}"] * several
+            row.append("" if point.bias is None else f"{100 * point.bias:+.2f}")
             rows.append(row)
         questions = number_of(self.questions, "question")
         title = (
@@ -295,9 +287,9 @@ class Tradeoff(TabularResult):
             curves.setdefault((point.candidate, point.groups), []).append((across, height))
         for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
             label = name if self.questions == 1 else f"{name}, {number_of(groups, 'group')}"
-            places = [place for place in curves[name, groups] if math.isfinite(place[0])]
-            if places:
-                line = zip(*sorted(places), strict=True)
+            points = [point for point in curves[name, groups] if math.isfinite(point[0])]
+            if points:
+                line = zip(*sorted(points), strict=True)
                 axes.plot(*line, marker=marker, ms=4, ls=style, label=label)
             else:
                 axes.plot([], [], label=f"{label}: epsilon is infinite")
@@ -345,16 +337,16 @@ def tradeoff(
     check_respondents(n)
     if type(questions) is not int or questions < 1:
         raise DataError(f"questions must be a whole number from 1, got {questions!r}")
-    wanted = Requirements(width, None, None, level)
+    required = Requirements(width, None, None, level)
     planned = Questions(questions, prevalence, categories, _group_counts(questions, groups), figure)
     wishes = _wishes(figure, bounds, prevalence)
     points: list[TradeoffPoint] = []
     named = _labelled(candidates)
-    for place, (name, subject) in enumerate(named):
-        progress(place / len(named))
+    for done, (name, subject) in enumerate(named):
+        progress(done / len(named))
         for layout in layouts(subject, planned):
             steps = [1] if layout.fixed else layout.steps(wishes)
-            points += [_point(name, layout, step, n, wanted) for step in steps]
+            points += [_point(name, layout, step, n, required) for step in steps]
     if not points:
         raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
     solved = "width" if n is not None else "respondents"
@@ -377,8 +369,8 @@ def _largest_share(prevalence: Any) -> float:
     """The share of the most common answer to a yes/no question, or of a distribution."""
     if isinstance(prevalence, Mapping):
         return 0.5
-    given = [check_share(each, "a prevalence") for each in np.ravel(prevalence).tolist()]
-    return max(given) if len(given) > 1 else max(given[0], 1 - given[0])
+    shares = [check_share(share, "a prevalence") for share in np.ravel(prevalence).tolist()]
+    return max(shares) if len(shares) > 1 else max(shares[0], 1 - shares[0])
 
 
 def _labelled(candidates: Any) -> list[tuple[str, Any]]:
@@ -388,15 +380,15 @@ def _labelled(candidates: Any) -> list[tuple[str, Any]]:
         raise DataError(
             f"candidates must be a list of coins, families or designs, got {candidates!r}"
         )
-    return [(_label(subject, place), subject) for place, subject in enumerate(candidates, 1)]
+    return [(_label(subject, number), subject) for number, subject in enumerate(candidates, 1)]
 
 
-def _label(subject: Any, place: int) -> str:
+def _label(subject: Any, number: int) -> str:
     if isinstance(subject, str):
         return subject
     if isinstance(subject, Coin):
         return subject.family
-    return str(getattr(subject, "__name__", f"design {place}")).replace("<lambda>", "family")
+    return str(getattr(subject, "__name__", f"design {number}")).replace("<lambda>", "family")
 
 
 def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ...]:
@@ -407,23 +399,22 @@ def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ..
 
 
 def _point(
-    name: str, layout: Layout, step: int, n: int | None, wanted: Requirements
+    name: str, layout: Layout, step: int, n: int | None, required: Requirements
 ) -> TradeoffPoint:
-    design, assumed = layout.design(step), layout.assumed
-    names = design.schema.names
+    design, names = layout.design(step), layout.design(step).schema.names
+    questions = [layout.question(step, attribute) for attribute in layout.distinct]
     if n is None:
-        n = max(wanted.respondents(design, each, assumed) for each in layout.distinct)
-    privacy = [answer_privacy(design, each, assumed) for each in layout.distinct]
-    biases = safe_answer_biases(design, names[0], assumed, n)
+        n = max(required.respondents(question) for question in questions)
+    biases = layout.question(step, names[0]).biases(n)
     return TradeoffPoint(
         candidate=name,
         disguise=layout.text(step),
         groups=len(design.groups),
-        epsilon=max(each.epsilon for each in privacy),
+        epsilon=max(question.privacy.epsilon for question in questions),
         record_epsilon=design.channel(names).epsilon,
-        worst_posterior=max(each.worst_posterior for each in privacy),
+        worst_posterior=max(question.privacy.worst_posterior for question in questions),
         respondents=n,
-        width=max(wanted.expected_width(design, each, assumed, n) for each in layout.distinct),
-        pair_width=layout.pair_width(step, n, wanted.level),
-        bias=next((each.bias for each in biases if each.carriers == _CARRIERS), None),
+        width=max(question.width(n, required.level) for question in questions),
+        pair_width=layout.pair_width(step, n, required.level),
+        bias=next((bias.bias for bias in biases if bias.carriers == _CARRIERS), None),
     )

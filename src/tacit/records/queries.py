@@ -128,10 +128,10 @@ def missing_values(n: int, attribute: Attribute) -> DataError:
     return MissingAnswersError(f"attribute {name!r}: {n} missing cells; {missing_advice(name)}")
 
 
-def wrong_type(name: str, found: object) -> DataError:
+def wrong_type(name: str, type_: object) -> DataError:
     """The error for a column whose cells cannot be labels."""
     allowed = "text, categorical, boolean, integer or float"
-    return DataError(f"attribute {name!r}: its column is of type {found}; allowed: {allowed}")
+    return DataError(f"attribute {name!r}: its column is of type {type_}; allowed: {allowed}")
 
 
 def _value(label: str, kind: ColumnKind) -> Label | None:

@@ -102,14 +102,7 @@ def regression_sample(
             "fpc: a regression describes how answers come about, not the finite population that "
             "was sampled; leave fpc out"
         )
-    table: dict[str, Any] = {}
-    if not isinstance(records, np.ndarray):
-        from tacit.core import frames
-
-        table = dict.fromkeys(records.columns)
-        named = [name for name in sampling.columns if name in records.columns]
-        table |= {name: frames.column(records, name) for name in named}
-    rows = SampleData(sampling, table, None, len(records)).rows()
+    rows = SampleData.of_frame(sampling, records).rows()
     return RegressionSample(rows.restricted(used), used)
 
 

@@ -18,7 +18,7 @@ from tacit.core.design import Group
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
 from tacit.plan.assumptions import assume_all
-from tacit.plan.expected import safe_answer_biases
+from tacit.plan.expected import PlannedQuestion
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
 from tacit.studio.disclosure import shown_estimates, why_hidden
@@ -303,7 +303,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
     low, high = estimate.interval()
     planned = float(np.ravel(high)[1] - np.ravel(low)[1]) / 2
     assumed = assume_all(design, {name: share})
-    for bias_of in safe_answer_biases(design, name, assumed, estimate.n_records):
+    for bias_of in PlannedQuestion(design, name, assumed).biases(estimate.n_records):
         if abs(bias_of.bias) > planned:
             people = (
                 f"{100 * bias_of.carriers:g} % of the people whose answer is \u201c{label}\u201d"
