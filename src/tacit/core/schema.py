@@ -557,7 +557,7 @@ def _in_order(column: Any, name: str, values: list[Any], bin_it: str) -> list[An
     if any(math.isinf(value) for value in values):
         raise SchemaError(
             f"column {name!r} holds infinite numbers; make them missing cells, or pass "
-            f"bins={{{name!r}: edges([...])}} (tacit.core.schema)"
+            f"bins={{{name!r}: edges([...])}} (from tacit.core.schema)"
         )
     if not all(value == int(value) for value in values):
         raise SchemaError(f"column {name!r} holds numbers that are not whole; {bin_it}")
@@ -575,4 +575,4 @@ def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
 
 
 def _bin(name: str) -> str:
-    return f"pass bins={{{name!r}: quantiles(5)}} (tacit.core.schema)"
+    return f"pass bins={{{name!r}: quantiles(5)}} (from tacit.core.schema)"
