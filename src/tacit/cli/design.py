@@ -12,11 +12,10 @@ from rich.text import Text
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
-from tacit.core.binning import quantiles
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
 from tacit.core.frames import is_numeric
-from tacit.core.schema import Schema
+from tacit.core.schema import Schema, quantiles
 from tacit.errors import SchemaError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of

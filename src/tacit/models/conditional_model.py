@@ -28,9 +28,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.core.arrays import Array, Codes, Index
+from tacit.core.arrays import Array, Codes, Index, row_products
 from tacit.core.channel.coin import Attributes, UnitChannel
-from tacit.core.channel.linear_maps import row_products
 from tacit.core.channel.numbers import Unit
 from tacit.core.design import Design, Group
 from tacit.reconstruction.likelihood import EMStep

@@ -19,9 +19,9 @@ from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
-from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.estimate import Estimate, OnDemand
 from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
-from tacit.reconstruction.fit import OnDemand, coding_warning, fit_on_demand
+from tacit.reconstruction.fit import coding_warning, design_fit
 from tacit.reconstruction.hypotheses import (
     TEST_METHODS,
     Hypothesis,
@@ -452,7 +452,8 @@ class Reconstruction(TabularResult):
         """Names of attributes, checked."""
         listed = (names,) if isinstance(names, str) else names
         listed = tuple(listed) if isinstance(listed, Iterator) else listed
-        check_known(self.design, listed)
+        if not isinstance(listed, list | tuple) or not all(n in self.design.schema for n in listed):
+            check_known(self.design, listed)
         self.design.jointly_reported(listed)  # an error if these are no names
         return tuple(listed)
 
@@ -466,8 +467,8 @@ class Reconstruction(TabularResult):
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
         patterns = self._answered(names).patterns
         return estimate.with_provenance(
-            fit_of=fit_on_demand(patterns, self.design, tuple(names)),
-            warning_of=OnDemand(partial(self._coding_warnings, tuple(names))),
+            fit_of=OnDemand(partial(design_fit, patterns, self.design, names)),
+            warning_of=OnDemand(partial(self._coding_warnings, names)),
             n_left_out=self.n_records - patterns.n_records,
         )
 

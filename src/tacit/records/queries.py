@@ -118,7 +118,9 @@ def consecutive(values: dict[Label, int]) -> int | None:
 def unknown_value(value: object, attribute: Attribute) -> DataError:
     """The error for a cell that is no category; the engine does not know its place."""
     where = f" of attribute {attribute.name!r}"
-    hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.binning"
+    hint = (
+        "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.schema.edges"
+    )
     return DataError(unknown("category", value, attribute.categories, where) + hint)
 
 

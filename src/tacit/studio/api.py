@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit import __version__
@@ -16,7 +15,7 @@ from tacit.errors import DataError
 from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
 from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
-from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, group_table
+from tacit.studio.group_tables import group_table
 from tacit.studio.models import StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
@@ -57,45 +56,8 @@ def survey_table(visit: PageVisit) -> Response:
     release = survey_pages.compared(visit)
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
-    test = table.test
-    result = None
-    if test is not None:
-        result = {"statistic": _number(test.statistic), "df": test.df, "p": _number(test.pvalue)}
     head = {"row": row, "column": column, "layer": layer or None}
-    return JSONResponse(
-        {
-            **head,
-            "records": release.counts.n_records,
-            "cells": [_cell(cell) for cell in table.cells],
-            "comparisons": [_comparison(comparison) for comparison in table.comparisons],
-            "test": result,
-        }
-    )
-
-
-def _cell(cell: GroupCell) -> dict[str, Any]:
-    numbers = {"share": cell.share, "low": cell.low, "high": cell.high}
-    return {
-        **_group(cell.group),
-        "row": str(cell.answer),
-        **{name: None if number is None else _number(number) for name, number in numbers.items()},
-        "suppressed": cell.hidden,
-    }
-
-
-def _comparison(comparison: GroupComparison) -> dict[str, Any]:
-    numbers = {"difference": comparison.difference, "low": comparison.low, "high": comparison.high}
-    against = str(comparison.second[-1])
-    return {
-        **_group(comparison.first),
-        "against": against,
-        "row": str(comparison.answer),
-        **numbers,
-    }
-
-
-def _group(labels: GroupLabels) -> dict[str, Any]:
-    return {"layer": str(labels[0]) if len(labels) > 1 else None, "column": str(labels[-1])}
+    return JSONResponse({**head, "records": release.counts.n_records, **table.to_dict()})
 
 
 def close_survey(visit: PageVisit) -> Response:
@@ -325,11 +287,6 @@ def _text(visit: PageVisit, key: str) -> str:
     if not isinstance(text, str):
         raise DataError(f"the key {key} must be a text")
     return text
-
-
-def _number(value: Any) -> float | None:
-    """A number for JSON; None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
 
 
 _SURVEY, _DRAFT, _MODEL = "surveys/{survey}", "drafts/{draft}", "surveys/{survey}/models/{model}"

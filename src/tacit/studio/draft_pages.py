@@ -113,9 +113,7 @@ def save_text(visit: PageVisit) -> Response:
 
 def download(visit: PageVisit) -> Response:
     """The draft as a survey file."""
-    return file_response(
-        visit.draft.text, "application/yaml; charset=utf-8", f"{visit.draft.id}.yaml"
-    )
+    return file_response(visit.draft.text, f"{visit.draft.id}.yaml")
 
 
 def publish(visit: PageVisit) -> Response:
