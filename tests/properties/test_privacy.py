@@ -72,7 +72,7 @@ def _check_single_answers(design: Design, out: WrittenOut, table: Array, found: 
     for group, exact in zip(design.groups, out.parts, strict=True):
         matrix, shape = exact.astype(np.float64), [a.size for a in design.attributes_of(group)]
         for place, name in enumerate(group.attributes):
-            if len(design.closure([name])) > 1:
+            if len(design.jointly_reported([name])) > 1:
                 continue
             codes = np.indices(shape)[place].ravel()
             single = matrix

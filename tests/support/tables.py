@@ -88,7 +88,7 @@ def margin(table: Array, axes: Sequence[str], names: Sequence[str]) -> Array:
 
 def problem_of(design: Design, reported: Array, names: Sequence[str], n: int) -> TableProblem:
     """The problem of a table, from counts over all reported attributes of the design."""
-    channel = design.channel(design.closure(names))
+    channel = design.channel(design.jointly_reported(names))
     counts = margin(reported, design.reported.names, channel.reported.names)
     return TableProblem(counts.astype(np.float64), channel, len(names), n)
 

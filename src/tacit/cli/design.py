@@ -12,11 +12,10 @@ from rich.text import Text
 
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
-from tacit.core.binning import quantiles
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
 from tacit.core.frames import is_numeric
-from tacit.core.schema import Schema
+from tacit.core.schema import Schema, quantiles
 from tacit.errors import SchemaError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of
@@ -148,7 +147,7 @@ def summary(design: Design) -> dict[str, Any]:
                 "categories": list(attribute.categories),
                 "group": number[attribute.name],
                 # An attribute of a joint matrix has no channel of its own: that of its group.
-                **_figures(design, design.closure([attribute.name])),
+                **_figures(design, design.jointly_reported([attribute.name])),
             }
             for attribute in design.schema
         ],

@@ -132,7 +132,7 @@ class _Asked:
         """Raise for what cannot be estimated, as far as the design says."""
         known = [name for name in self.groups if name in design.schema]
         for names in [*([*known, *names] for names in self.tables), *map(list, self.events)]:
-            design.channel(design.closure(names)).require_reconstructable()
+            design.channel(design.jointly_reported(names)).require_reconstructable()
         _check_method(method, bool(self.events))
         if not self.columns:
             self._condition(design)

@@ -48,7 +48,7 @@ class PriorOptions:
 
     def read(self, design_file: Path, design: Design) -> Any:
         """The prior of a file, an estimate from reported records, or None."""
-        from tacit.privacy.prior_json import prior_from_json
+        from tacit.privacy.prior import prior_from_json
 
         records = given_source(self.reported, self.database)
         if self.prior is not None and records is not None:
@@ -163,7 +163,7 @@ def _measured(
     repeat: int | None,
 ) -> Report:
     from tacit.privacy import report
-    from tacit.privacy.prior_json import rules_from_json
+    from tacit.privacy.published_model import rules_from_json
     from tacit.privacy.report_text import wording_of
     from tacit.survey import read_published
 

@@ -122,7 +122,7 @@ def read_sample(reported: Any, design: Design, names: Sequence[str], label: str)
         if name not in design.schema:
             message = unknown("attribute", name, design.schema.names)
             raise DataError(f"{label}: {message}")
-    whole = design.closure(names)
+    whole = design.jointly_reported(names)
     if len(whole) != len(names):
         raise DataError(
             f"{label}: one matrix disguises {', '.join(whole)} together; name all of them"

@@ -1,4 +1,4 @@
-"""The array types that all modules share, and the least number they divide by."""
+"""The array types that all modules share, the least number they divide by, products of rows."""
 
 from typing import Any
 
@@ -15,3 +15,8 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 Index = npt.NDArray[np.intp]
 #: Takes the place of a smaller number in a divisor or a logarithm; far below any probability.
 TINY = 1e-300
+
+
+def row_products(first: Array, second: Array) -> Array:
+    """The Kronecker products of the rows of two matrices."""
+    return np.asarray((first[:, :, None] * second[:, None]).reshape(len(first), -1))

@@ -23,9 +23,8 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.channel import coin_from_dict
-from tacit.core.channel.channel import WORST_CONDITION, Channel
+from tacit.core.channel.channel import WORST_CONDITION, Channel, Linear, chain
 from tacit.core.channel.coin import Coin, UnitChannel
-from tacit.core.channel.linear_maps import Linear, chain
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import QuestionCondition, conditions_of
 from tacit.core.schema import Attribute, Label, Schema
@@ -258,7 +257,7 @@ class Design:
             names.setdefault(meaning, []).extend(group.attributes)
         return [f"reports of {_listed(listed)}: {meaning}" for meaning, listed in names.items()]
 
-    def closure(self, names: Sequence[str]) -> tuple[str, ...]:
+    def jointly_reported(self, names: Sequence[str]) -> tuple[str, ...]:
         """`names`, then whatever else must be reconstructed with them (joint matrix groups)."""
         attributes = _distinct(names)
         for name in attributes:
@@ -329,7 +328,7 @@ class Design:
                 _listed(attribute.categories),
                 numbers[attribute.name],
                 str(self.group_of(attribute.name).coin),
-                rounding.epsilon(self.channel(self.closure([attribute.name])).epsilon),
+                rounding.epsilon(self.channel(self.jointly_reported([attribute.name])).epsilon),
             )
             for attribute in self.schema
         ]

@@ -182,7 +182,9 @@ def _check_cells(
         value = seen.values[seen.positions[record]]
         where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
         hint = (
-            "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.binning"
+            ""
+            if isinstance(value, str | bool | int)
+            else "; bin numbers with tacit.core.schema.edges"
         )
         raise DataError(unknown("category", value, attribute.categories, where) + hint)
     absent = codes == ABSENT

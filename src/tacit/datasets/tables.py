@@ -24,12 +24,11 @@ import pyarrow.parquet
 
 from tacit.core import frames
 from tacit.core.arrays import Codes
-from tacit.core.binning import median, quantiles
 from tacit.core.channel import related, unrelated
 from tacit.core.design import Design, Group
 from tacit.core.frames import numbers
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute, Schema, median, quantiles
 
 
 def load_adult() -> Any:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -32,8 +32,8 @@ from tacit.core.schema import Attribute
 from tacit.errors import DataError, DesignError
 from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.estimate import Numbers, linear_estimate
-from tacit.reconstruction.fit import fit_on_demand
+from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
+from tacit.reconstruction.fit import design_fit
 from tacit.reconstruction.plain_patterns import plain_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.error_methods import linearised
@@ -298,7 +298,7 @@ def _tested(
         if not attributes:
             blocks = ((weights[:, 1], counts) for weights, counts in blocks)
     estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
-    fit = fit_on_demand(table, design, design.schema.names)
+    fit = OnDemand(partial(design_fit, table, design, design.schema.names))
     return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
 
 
@@ -412,7 +412,7 @@ def personal_accuracy(
     value = np.asarray((float(right) - (1 - theta) * personal) / theta)
     covariance = np.full((1, 1), max(variance / theta**2, 0.0))
     estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
-    fit = fit_on_demand(patterns, design, design.schema.names)
+    fit = OnDemand(partial(design_fit, patterns, design, design.schema.names))
     return estimate.as_probability().with_provenance(fit_of=fit)
 
 

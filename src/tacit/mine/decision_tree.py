@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,8 @@ from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_html, whole_schema
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.fit import fit_on_demand
+from tacit.reconstruction.estimate import OnDemand
+from tacit.reconstruction.fit import design_fit
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks, distinct
 
@@ -145,7 +147,7 @@ class DecisionTree(TreeMiner):
             tree = grow(reports, settings)
         self.restore(tree, reports.target)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
-        self.prior_fit_ = fit_on_demand(patterns, design, (target.name,))
+        self.prior_fit_ = OnDemand(partial(design_fit, patterns, design, (target.name,)))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]

@@ -30,7 +30,7 @@ from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.miner import LearntModel, design_of_codes, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
-from tacit.models.block_units import Tables
+from tacit.models.conditional_model import Tables
 from tacit.models.latent_classes import (
     COARSE,
     LatentFit,

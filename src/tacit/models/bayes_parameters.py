@@ -30,8 +30,7 @@ from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.design import Design
-from tacit.models.block_units import Tables
-from tacit.models.conditional_model import ConditionalModel
+from tacit.models.conditional_model import ConditionalModel, Tables
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.reconstruction.tables import project
@@ -226,7 +225,7 @@ def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) 
 
     All groups if the class is reported without disguise: no other clustering can replace it then.
     """
-    if design.channel(design.closure([target])).magnification == 1:
+    if design.channel(design.jointly_reported([target])).magnification == 1:
         return design
     groups = []
     for group in design.groups:

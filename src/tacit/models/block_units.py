@@ -15,9 +15,8 @@ from functools import reduce
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Index, row_products
 from tacit.core.channel.coin import Attributes, UnitChannel
-from tacit.core.channel.linear_maps import row_products
 from tacit.core.channel.numbers import Unit
 
 #: Cells of a block, unless one unit has more: its tables fit in the fastest cache.

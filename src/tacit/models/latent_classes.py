@@ -29,8 +29,7 @@ from scipy.linalg import block_diag
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.coin import UnitChannel
 from tacit.core.design import Design
-from tacit.models.block_units import Tables
-from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks
+from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks, Tables
 from tacit.models.units import UnitLayout
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.records import PatternTable, Progress

@@ -115,7 +115,7 @@ class PlannedQuestion:
     @cached_property
     def channel(self) -> ProductChannel:
         """The channel of the reports that tell about the attribute, which comes first."""
-        return self.design.channel(self.design.closure([self.name]))
+        return self.design.channel(self.design.jointly_reported([self.name]))
 
     def shares(self, n: int) -> Estimate:
         """The expected estimate of the shares from n respondents."""

@@ -216,7 +216,7 @@ class _Comparison:
     def _estimates(self, first: float, second: float) -> tuple[Estimate, Estimate]:
         """Expected shares and their difference, if these are the true shares."""
         (full, by), own = self._full, self.question.own
-        channel = full.channel(full.closure([by, self.question.name]))
+        channel = full.channel(full.jointly_reported([by, self.question.name]))
         shares = [*([own.at(second)] * (len(self._groups) - 1)), own.at(first)]
         table = group_table(channel, self.question.assumed, self._groups, shares)
         return expected_difference(channel, table, own.code, self.n)

@@ -105,7 +105,7 @@ class Layout:
         return max((self._pair(design, pair, n, level) for pair in pairs), default=None)
 
     def _pair(self, design: Design, pair: Sequence[str], n: int, level: float) -> float:
-        channel = design.channel(design.closure(pair))
+        channel = design.channel(design.jointly_reported(pair))
         table = channel.disguised(true_table(channel, self.assumed))
         widths = expected_widths(estimate_from(channel, table, 2, n), level)
         categories = [self.assumed[name].category for name in pair]

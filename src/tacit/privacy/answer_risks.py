@@ -45,7 +45,7 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Sent
     attribute = design.schema[name]
     reports, joints = joints_of(design, prior, name)
     own = (reports.name, reports.categories) == (name, attribute.categories)
-    cells = math.prod(design.schema[n].size for n in design.closure([name]))
+    cells = math.prod(design.schema[n].size for n in design.jointly_reported([name]))
     slack = slack_of(cells)
     first = next(joints)
     sent, guess = first.sum(axis=1), first.argmax(axis=1)
@@ -75,7 +75,7 @@ def _shares(joint: Array, place: Index) -> tuple[Array, Array]:
 
 def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
     """The reported attribute that tells of `name`, and J[reported, true] for each prior."""
-    channel = design.channel(design.closure([name]))
+    channel = design.channel(design.jointly_reported([name]))
     (factor,) = channel.factors
     sizes = [design.schema[n].size for n in factor.names]
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import DenseKernel, Kernel, uncertainty
+from tacit.core.channel.channel import DenseKernel, Kernel, uncertainty
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable
@@ -55,7 +55,7 @@ def risk_knowing(
     if name in known:
         raise DataError(f"{name!r} is the target; name other attributes as known")
     asked = [name, *known]
-    for left in design.closure(asked):
+    for left in design.jointly_reported(asked):
         if left not in asked:
             raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
     own = prior.marginal(asked)

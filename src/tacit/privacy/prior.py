@@ -20,7 +20,8 @@ from tacit.core.arrays import Array
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Schema
-from tacit.errors import DataError, unknown
+from tacit.errors import DataError, FileError, unknown
+from tacit.output.json_documents import parse_json
 from tacit.output.number_text import number_of
 from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
@@ -313,7 +314,7 @@ def _estimates(found: Reconstruction) -> list[Estimate]:
         return [found.table(design.schema.names)]
     parts: list[list[str]] = []
     tied = [names for names in tied_parts(design) if len(names) > 1 and _estimable(design, names)]
-    parts += [list(design.closure(names)) for names in tied]
+    parts += [list(design.jointly_reported(names)) for names in tied]
     done = {name for names in parts for name in names}
     for group in design.groups:
         if done & set(group.attributes):
@@ -400,3 +401,39 @@ def _check_cover(blocks: list[PriorTable], schema: Schema) -> None:
                 f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
                 f"{' more than once' if name in named else ''}; each must be in one table"
             )
+
+
+def prior_from_json(text: str) -> Any:
+    """What `report` takes for a prior; its content is checked there.
+
+    A prior file is an object with one distribution per attribute, as a list in the order of the
+    categories or as an object from category to probability; or a list of joint tables:
+
+        {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
+        [{"attributes": ["smokes", "income"], "table": [[0.4, 0.2, 0.1], [0.1, 0.1, 0.1]]}]
+    """
+    content = parse_json(text, "prior file")
+    if isinstance(content, list):
+        tables: dict[tuple[str, ...], Any] = {}
+        for i, item in enumerate(content):
+            names, table = _saved_table(item, f"[{i}]")
+            if names in tables:
+                raise FileError(f"the prior has two tables of {', '.join(names)}")
+            tables[names] = table
+        return tables
+    if not isinstance(content, dict):
+        raise FileError("a prior must be an object by attribute, or a list of joint tables")
+    if isinstance(content.get("tacit"), str):
+        raise FileError(f"not a prior file: it says that it is a {content['tacit']}")
+    return content
+
+
+def _saved_table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
+    if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
+        raise FileError(
+            f"{where} must be an object with 'attributes' and 'table', got {item!r:.60}"
+        )
+    names = item["attributes"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileError(f"{where}.attributes must be a list of names, got {names!r:.60}")
+    return tuple(names), item["table"]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ import numpy as np
 from tacit.core.arrays import Array, Mask
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
-from tacit.errors import DataError, DesignError
+from tacit.errors import DataError, DesignError, FileError
+from tacit.output.json_documents import parse_json
 from tacit.privacy.answer_risks import joints_of
 from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior, PriorTable
@@ -260,7 +261,7 @@ def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
 
 def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
     """P(R in event), one entry per prior; parts of the record that are independent apart."""
-    channel = design.channel(design.closure(list(event)))
+    channel = design.channel(design.jointly_reported(list(event)))
     for name in event:
         own = design.schema[name].categories
         if name not in channel.reported or channel.reported[name].categories != own:
@@ -446,3 +447,53 @@ def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
             names = (*names, *added)
     own = PriorTable(names, (joint / joint.sum())[..., None])
     return Prior(prior.schema, (*apart, own), prior.source)
+
+
+def rules_from_json(text: str) -> list[Rule]:
+    """The rules of a model.
+
+    A rules file is a list, or an object that has one as `tacit mine tree --json` prints it and
+    `tacit mine rules` writes it; what else is said of a rule there is not read:
+
+        [{"conditions": {"smokes": "yes"}, "attribute": "income", "category": "low",
+          "confidence": 0.8, "support": 0.3}]
+
+    `support` is the probability of the conditions. The support of an association rule includes its
+    conclusion, so such a rule has `conditions_support` beside it.
+    """
+    content = parse_json(text, "rules file")
+    if isinstance(content, dict) and "rules" in content:
+        content = content["rules"]
+    if not isinstance(content, list):
+        raise FileError(f"rules must be a list, got {type(content).__name__}")
+    return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
+
+
+def _rule(item: Any, where: str) -> Rule:
+    required = {"conditions", "attribute", "category", "confidence"}
+    if isinstance(item, dict) and "conclusion" in item:
+        raise FileError(
+            f"{where} concludes on several attributes at once; mine rules with one conclusion"
+        )
+    if not isinstance(item, dict) or not required <= set(item):
+        raise FileError(
+            f"{where} must be an object with 'conditions', 'attribute', 'category', "
+            f"'confidence' and, if known, 'support'; got {item!r:.60}"
+        )
+    if not isinstance(item["conditions"], dict) or not isinstance(item["attribute"], str):
+        raise FileError(f"{where}: conditions must be an object and attribute a name")
+    if item.get("conditions_support") is not None:
+        item = item | {"support": _share(item["conditions_support"], where)}
+    for number in ("confidence", "support"):
+        value = item.get(number)
+        wrong = isinstance(value, bool) or not isinstance(value, int | float)
+        if wrong and not (number == "support" and value is None):
+            raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
+    return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})
+
+
+def _share(value: Any, where: str) -> float:
+    """A support that was estimated: unbiased estimates may lie outside [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FileError(f"{where}.conditions_support must be a number, got {value!r:.60}")
+    return min(max(float(value), 0.0), 1.0)

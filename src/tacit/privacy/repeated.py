@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import MAX_DENSE, kron
+from tacit.core.channel.channel import MAX_DENSE, kron
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
@@ -105,7 +105,7 @@ def repeated(
         _RepeatedReports(factors, known, k, limits) for factors in parts_of(whole.factors, known)
     ]
     by_name = {name: part for part in parts for name in part.names}
-    single = {n: design.channel(design.closure([n])) for n in names}
+    single = {n: design.channel(design.jointly_reported([n])) for n in names}
     found = [part.risk(part.names) for part in parts]
     held = [risk for risk in found if risk is not None]
 

@@ -32,7 +32,7 @@ from tacit.privacy.published_model import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.report_text import Wording, sentences, warnings
 from tacit.privacy.risk import NO_LIMIT, Figures
-from tacit.privacy.scopes import Levels, Limits, Scope, Scopes, measure
+from tacit.privacy.scopes import Limits, PerScope, Scope, Scopes, measure
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 
@@ -194,7 +194,7 @@ def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
 
 
 @dataclass(frozen=True)
-class Report(Levels[Scope]):
+class Report(PerScope[Scope]):
     """The privacy of a design under a prior; every figure at its pessimistic end.
 
     Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
@@ -216,27 +216,27 @@ class Report(Levels[Scope]):
     wording: Wording = field(default_factory=Wording)
 
     @property
-    def pse(self) -> Levels[float | None]:
+    def pse(self) -> PerScope[float | None]:
         """How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."""
-        return self._levels("pse")
+        return self._figure("pse")
 
     @property
-    def map_privacy(self) -> Levels[float | None]:
+    def map_privacy(self) -> PerScope[float | None]:
         """How often the best guess is wrong (Huang & Du, eq. 8)."""
-        return self._levels("map_privacy")
+        return self._figure("map_privacy")
 
     @property
-    def worst_posterior(self) -> Levels[float | None]:
+    def worst_posterior(self) -> PerScope[float | None]:
         """The largest probability of a true answer given a report (Huang & Du, eq. 9)."""
-        return self._levels("worst_posterior")
+        return self._figure("worst_posterior")
 
     @property
-    def information(self) -> Levels[float | None]:
+    def information(self) -> PerScope[float | None]:
         """Bits that a report carries about the truth."""
-        return self._levels("information")
+        return self._figure("information")
 
     @property
-    def epsilon(self) -> Levels[float]:
+    def epsilon(self) -> PerScope[float]:
         """Local differential privacy of each own report, rounded up; groups add up."""
         return self.map(lambda scope: scope.epsilon)
 
@@ -270,7 +270,7 @@ class Report(Levels[Scope]):
         """
         return not self.prior.ties_all and self.disclosure.assessment is None
 
-    def held(self, scope: Scope) -> Figures | None:
+    def record_figures(self, scope: Scope) -> Figures | None:
         """The figures by the whole reported record; None where dependence is not known."""
         assessment = self.disclosure.assessment
         if assessment is None:
@@ -279,8 +279,8 @@ class Report(Levels[Scope]):
             known = assessment.of(scope.names).known("map_privacy")
         return scope.from_record if known else None
 
-    def _levels(self, name: str) -> Levels[float | None]:
-        return self.map(lambda scope: getattr(self.held(scope), name, None))
+    def _figure(self, name: str) -> PerScope[float | None]:
+        return self.map(lambda scope: getattr(self.record_figures(scope), name, None))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -375,7 +375,7 @@ class Report(Levels[Scope]):
     def _plain(self, scope: Scope) -> dict[str, Any]:
         """A scope's figures; null where they rest on a dependence that is not known."""
         plain = scope.to_dict()
-        if self.held(scope) is None:
+        if self.record_figures(scope) is None:
             plain["from_record"] = None
         if not self.prior.ties(scope.names):
             plain["alone"] = None
@@ -386,7 +386,7 @@ class Report(Levels[Scope]):
 
     def _mined(self, name: str) -> dict[str, Any]:
         """An attribute after mining; before, by the whole record, null where not known."""
-        known = self.held(self.attributes[name]) is not None
+        known = self.record_figures(self.attributes[name]) is not None
         hidden = () if known else ("accuracy_before", "worst_before")
         return asdict(self.after_mining[name]) | dict.fromkeys(hidden)
 

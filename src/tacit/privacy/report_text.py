@@ -157,7 +157,7 @@ def _by_adversary(
         )
     for name, group in _several(report):
         own = of(group.alone) if report.prior.ties(group.names) else None
-        figures = report.held(group)
+        figures = report.record_figures(group)
         whole = None if figures is None else of(figures)
         before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
         cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
@@ -212,7 +212,7 @@ def analyst_table(report: Report) -> Table:
         )
     for name, group in _several(report):
         own = _own(group.alone if report.prior.ties(group.names) else None)
-        figures = report.held(group)
+        figures = report.record_figures(group)
         whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
         rows.append([name, rounding.epsilon(group.epsilon), *own, *whole, "", ""])
     if report.epsilon_disguised is not None:
@@ -268,7 +268,7 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
     for kind, name, scope, held in scopes:
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
         alone = scope.alone if report.prior.ties(scope.names) else None
-        whole = report.held(scope)
+        whole = report.record_figures(scope)
         others = report.knowing_others.get(name) if kind == "attribute" else None
         for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
             row |= {f + end: getattr(figures, f, None) for f in FIGURES}
@@ -509,7 +509,7 @@ def _unbounded(report: Report, group: Group) -> str:
     design, names = report.design, _quoted(report, group.attributes)
     if is_undisguised(group):
         return f"Not disguised: {names}. What is sent is the truth."
-    single = [design.channel(design.closure([name])).epsilon for name in group.attributes]
+    single = [design.channel(design.jointly_reported([name])).epsilon for name in group.attributes]
     if group.coin.family == "related" and all(map(math.isfinite, single)):
         return _one_coin(report, names, group)
     return f"Some reports of {names} rule out some true answers for certain: epsilon is infinite."

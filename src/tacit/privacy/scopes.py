@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
+from tacit.core.channel.channel import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Schema
@@ -576,20 +576,20 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Levels(Generic[Value]):
+class PerScope(Generic[Value]):
     """One value for every attribute, every group (in the order of the design) and the record."""
 
     attributes: dict[str, Value]
     groups: tuple[Value, ...]
     record: Value
 
-    def map(self, find: Callable[[Value], Other]) -> Levels[Other]:
+    def map(self, find: Callable[[Value], Other]) -> PerScope[Other]:
         """What `find` makes of every value."""
         attributes = {name: find(value) for name, value in self.attributes.items()}
-        return Levels(attributes, tuple(map(find, self.groups)), find(self.record))
+        return PerScope(attributes, tuple(map(find, self.groups)), find(self.record))
 
 
-Scopes = Levels[Scope]
+Scopes = PerScope[Scope]
 
 
 def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
@@ -606,13 +606,15 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     own = {name: group for group in groups for name in group.names}
     attributes = {}
     for name in design.schema.names:
-        if len(design.closure([name])) > 1:  # a matrix over several attributes: no own report
+        if (
+            len(design.jointly_reported([name])) > 1
+        ):  # a matrix over several attributes: no own report
             single = own[name].attribute(name)
         else:
             single = risk_of_all(part_of(design.channel([name]).factors, prior))
         attributes[name] = Scope(
             names=(name,),
-            epsilon=design.channel(design.closure([name])).epsilon,
+            epsilon=design.channel(design.jointly_reported([name])).epsilon,
             alone=single.figures(limits.level),
             from_record=by_name[name].attribute(name).figures(limits.level),
             exact=by_name[name].exact,

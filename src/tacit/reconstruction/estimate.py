@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from tacit.records.sample import SampleRows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
 Numbers = npt.NDArray[Any]
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
@@ -46,6 +47,27 @@ _ROUNDING = 1e-9
 _NULL_EIGENVALUE = 1e-10
 NOT_INFORMATIVE = "not informative"
 NO_UPPER_LIMIT = "no upper limit: the reports allow a share of 0 or 1 in one of the groups"
+
+
+@dataclass(frozen=True, eq=False)
+class OnDemand(Generic[T]):
+    """A result that is computed when first called. Only the result is pickled, not the records."""
+
+    compute: Callable[[], T]
+
+    def __call__(self) -> T:
+        return self._result
+
+    @cached_property
+    def _result(self) -> T:
+        return self.compute()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _past_result, (self._result,)
+
+
+def _past_result(result: T) -> OnDemand[T]:
+    return OnDemand(lambda: result)
 
 
 @dataclass(frozen=True, eq=False)

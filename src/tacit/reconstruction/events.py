@@ -80,8 +80,8 @@ def condition_of(design: Design, event: Any, what: str = "event") -> Condition:
     """Check an event: a mapping from attributes to a category, or to a list of categories."""
     check_known(design, event)
     codes = event_codes(event, design.schema, what)
-    names = [design.schema.names[place] for place in codes]
-    design.channel(design.closure(names)).require_reconstructable()
+    names = [design.schema.names[index] for index in codes]
+    design.channel(design.jointly_reported(names)).require_reconstructable()
     return Condition(dict(zip(names, map(tuple, codes.values()), strict=True)), event_text(event))
 
 

@@ -16,10 +16,8 @@ weights or clusters G is divided by the largest design effect of any contrast of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +30,6 @@ from tacit.reconstruction.likelihood import maximise
 from tacit.reconstruction.tables import TableProblem, table_problem
 from tacit.records import PatternTable
 
-T = TypeVar("T")
 #: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
 _MOST_CELLS, _PER_CELL = 4096, 5
 #: The log-likelihood of all records is maximised within this.
@@ -42,40 +39,14 @@ _ITERATIONS = 500
 _HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
 
 
-@dataclass(frozen=True, eq=False)
-class OnDemand(Generic[T]):
-    """A result that is computed when first called. Only the result is pickled, not the records."""
-
-    compute: Callable[[], T]
-
-    def __call__(self) -> T:
-        return self._result
-
-    @cached_property
-    def _result(self) -> T:
-        return self.compute()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _past_result, (self._result,)
-
-
-def _past_result(result: T) -> OnDemand[T]:
-    return OnDemand(lambda: result)
-
-
-def fit_on_demand(
-    patterns: PatternTable, design: Design, names: Sequence[str]
-) -> OnDemand[HypothesisTest]:
-    """The test whether the reports of these attributes could come from the design."""
-    return OnDemand(partial(design_fit, patterns, design, names))
-
-
 def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
     """Whether the reports of these attributes could come from the design."""
-    closure = design.closure(names)
+    closure = design.jointly_reported(names)
     if _testable(design, closure, patterns.n_records):
         return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
-    alone = map(sorted, dict.fromkeys(frozenset(design.closure([name])) for name in closure))
+    alone = map(
+        sorted, dict.fromkeys(frozenset(design.jointly_reported([name])) for name in closure)
+    )
     tests = [
         table_fit(table_problem(patterns, design.channel(part), len(part)))
         for part in alone

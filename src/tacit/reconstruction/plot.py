@@ -33,83 +33,73 @@ class IntervalRows:
 
     def draw(self, axes: Axes, label: str) -> None:
         """A mark and a line per row; an arrow where a limit is infinite."""
-        places = np.arange(len(self.labels))
+        rows = np.arange(len(self.labels))
         least, most = self._ends()
         ends = np.clip(self.lower, least, most), np.clip(self.upper, least, most)
-        axes.hlines(places, *ends, color=BLUE, linewidth=1.6, zorder=3)
-        for limits, own, sign in ((self.lower, ends[0], "<"), (self.upper, ends[1], ">")):
+        axes.hlines(rows, *ends, color=BLUE, linewidth=1.6, zorder=3)
+        for limits, end, sign in ((self.lower, ends[0], "<"), (self.upper, ends[1], ">")):
             open_ended = np.isinf(limits)
-            axes.plot(own[open_ended], places[open_ended], sign, color=BLUE, ms=6, zorder=3)
-        hollow = np.zeros(len(places), bool) if self.hollow is None else self.hollow
+            axes.plot(end[open_ended], rows[open_ended], sign, color=BLUE, ms=6, zorder=3)
+        hollow = np.zeros(len(rows), bool) if self.hollow is None else self.hollow
         ring: dict[str, Any] = {"color": BLUE, "ms": 6, "zorder": 4, "linestyle": "none"}
         for which, face in ((~hollow, BLUE), (hollow, "white")):
             if which.any():
                 name = label if face == BLUE or hollow.all() else None
-                own, rows = self.values[which], places[which]
-                axes.plot(own, rows, "o", markerfacecolor=face, label=name, **ring)
-        for place in places[np.isnan(self.lower)]:
+                marks = self.values[which], rows[which]
+                axes.plot(*marks, "o", markerfacecolor=face, label=name, **ring)
+        for row in rows[np.isnan(self.lower)]:
             at: Any = ("axes fraction", "data")
-            axes.annotate("unknown", (0.01, place), xycoords=at, color=GREY, va="center")
-        axes.set_yticks(places, [short_label(text, 40) for text in self.labels])
-        axes.set_ylim(len(places) - 0.5, -0.5)
+            axes.annotate("unknown", (0.01, row), xycoords=at, color=GREY, va="center")
+        axes.set_yticks(rows, [short_label(text, 40) for text in self.labels])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         plain(axes, "x")
 
     def _ends(self) -> tuple[float, float]:
         """The range of what is finite."""
-        every = np.concatenate([self.values, self.lower, self.upper])
-        known = every[np.isfinite(every)]
-        if not known.size:
+        numbers = np.concatenate([self.values, self.lower, self.upper])
+        finite = numbers[np.isfinite(numbers)]
+        if not finite.size:
             return 0.0, 1.0
-        room = 0.5 * max(float(np.ptp(known)), 1e-9)
-        return float(known.min()) - room, float(known.max()) + room
+        room = 0.5 * max(float(np.ptp(finite)), 1e-9)
+        return float(finite.min()) - room, float(finite.max()) + room
 
 
 def plot_estimates(estimates: Sequence[Estimate], level: float, shares: bool = False) -> Figure:
     """A panel per estimate, one below the other; with `shares`, all are shares of people."""
-    shown = _fitting(estimates)
-    rows = [min(each.value.size, MOST_ROWS) for each in shown]
+    rows = [min(estimate.value.size, MOST_ROWS) for estimate in estimates]
+    n_panels = max(1, int((np.cumsum(rows) <= MOST_TOGETHER).sum()))  # as many as fit
+    shown, rows = estimates[:n_panels], rows[:n_panels]
+    # A probability or a table of them is a share, a difference or a mean is none.
+    is_share = [shares or e.score is not None or bool(e.attributes) for e in shown]
+    same_scale = len(set(is_share)) == 1
     height = 1.0 + sum(0.55 + 0.3 * n for n in rows)
     figure = Figure(figsize=(6.4, height), layout="constrained")
-    every = [shares or _is_share(each) for each in shown]
-    made = figure.subplots(
-        len(shown),
+    grid = figure.subplots(
+        n_panels,
         1,
-        sharex="all" if len(set(every)) == 1 else "none",
+        sharex="all" if same_scale else "none",
         squeeze=False,
         height_ratios=[n + 0.6 for n in rows],
     )
-    panels = list(made[:, 0])
-    for axes, estimate, share in zip(panels, shown, every, strict=True):
+    panels = list(grid[:, 0])
+    for axes, estimate, share in zip(panels, shown, is_share, strict=True):
         _draw(axes, estimate, level, 100.0 if share else 1.0)
-    if len(set(every)) == 1:
+    if same_scale:
         for axes in panels[:-1]:
             axes.set_xlabel("")
-    if len(shown) < len(estimates):
-        panels[-1].set_xlabel(f"the first {len(shown)} of {len(estimates)} tables")
-    _finish(figure, panels, misfit(shown[0].fit))
-    return figure
-
-
-def _finish(figure: Figure, panels: Sequence[Axes], told: str) -> None:
-    """One legend for all panels, and a misfit below them."""
-    found: dict[str, Any] = {}
+    if n_panels < len(estimates):
+        panels[-1].set_xlabel(f"the first {n_panels} of {len(estimates)} tables")
+    legend: dict[str, Any] = {}
     for axes in panels:
-        found |= {label: h for h, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    handles, labels = list(found.values()), list(found)
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False)
-    if told:
-        figure.supxlabel(told.partition(" (")[0], color=RED, fontsize="small")
-
-
-def _is_share(estimate: Estimate) -> bool:
-    """Whether this is a probability or a table of them, not a difference or a mean."""
-    return estimate.score is not None or bool(estimate.attributes)
-
-
-def _fitting(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """As many as fit in one figure; at least one."""
-    total = np.cumsum([min(each.value.size, MOST_ROWS) for each in estimates])
-    return list(estimates[: max(1, int((total <= MOST_TOGETHER).sum()))])
+        handles, labels = axes.get_legend_handles_labels()
+        legend |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        list(legend.values()), list(legend), loc="outside upper left", ncols=3, frameon=False
+    )
+    warning = misfit(shown[0].fit)
+    if warning:
+        figure.supxlabel(warning.partition(" (")[0], color=RED, fontsize="small")
+    return figure
 
 
 def _draw(axes: Axes, estimate: Estimate, level: float, scale: float) -> None:

@@ -19,9 +19,9 @@ from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
-from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.estimate import Estimate, OnDemand
 from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
-from tacit.reconstruction.fit import OnDemand, coding_warning, fit_on_demand
+from tacit.reconstruction.fit import coding_warning, design_fit
 from tacit.reconstruction.hypotheses import (
     TEST_METHODS,
     Hypothesis,
@@ -194,7 +194,7 @@ class Reconstruction(TabularResult):
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
         condition = condition_of(self.design, event)
-        reports = self.design.channel(self.design.closure(condition.names)).reported.names
+        reports = self.design.channel(self.design.jointly_reported(condition.names)).reported.names
         weights = self._answered(condition.names)._report_weights
         events = events_of(self.design, [condition])
         return share_bounds(self.patterns, weights, events, f"P({condition.text})", reports)
@@ -273,7 +273,7 @@ class Reconstruction(TabularResult):
 
     def _undisguised(self, names: Sequence[str]) -> bool:
         """Whether the true answers to all of these attributes are reported."""
-        factors = self.design.channel(self.design.closure(names)).factors
+        factors = self.design.channel(self.design.jointly_reported(names)).factors
         return all(factor.channel.undisguised for factor in factors)
 
     def _undisguised_share(self, event: Condition) -> Array | None:
@@ -452,8 +452,9 @@ class Reconstruction(TabularResult):
         """Names of attributes, checked."""
         listed = (names,) if isinstance(names, str) else names
         listed = tuple(listed) if isinstance(listed, Iterator) else listed
-        check_known(self.design, listed)
-        self.design.closure(listed)  # an error if these are no names
+        if not isinstance(listed, list | tuple) or not all(n in self.design.schema for n in listed):
+            check_known(self.design, listed)
+        self.design.jointly_reported(listed)  # an error if these are no names
         return tuple(listed)
 
     def _reported(
@@ -466,8 +467,8 @@ class Reconstruction(TabularResult):
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
         patterns = self._answered(names).patterns
         return estimate.with_provenance(
-            fit_of=fit_on_demand(patterns, self.design, tuple(names)),
-            warning_of=OnDemand(partial(self._coding_warnings, tuple(names))),
+            fit_of=OnDemand(partial(design_fit, patterns, self.design, names)),
+            warning_of=OnDemand(partial(self._coding_warnings, names)),
             n_left_out=self.n_records - patterns.n_records,
         )
 
@@ -485,7 +486,7 @@ class Reconstruction(TabularResult):
         """The records that have answers to these attributes."""
         if self.patterns.absent is None:
             return self
-        reports = self.design.channel(self.design.closure(names)).reported.names
+        reports = self.design.channel(self.design.jointly_reported(names)).reported.names
         if reports not in self._complete:
             self._complete[reports] = Reconstruction(
                 self.patterns.complete(reports), self.design, self._answered_by_all.union(reports)
@@ -519,7 +520,7 @@ class Reconstruction(TabularResult):
 
     def _problem(self, attributes: Sequence[str], with_others: bool = False) -> TableProblem:
         """The problem of a table; `with_others` of their chains, which report on them too."""
-        names, wanted = self.design.closure(attributes), len(attributes)
+        names, wanted = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
             names = with_chains(self.design, names, self._answered_by_all)
         if (names, wanted) in self._problems:

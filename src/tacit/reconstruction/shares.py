@@ -78,7 +78,7 @@ def _cells(design: Design, names: Sequence[str], condition: Condition) -> Array:
 def condition_weights(reports: ReportWeights, conditions: Sequence[Condition]) -> Array:
     """Weights of every pattern for several conditions, patterns x conditions."""
     names, design = dict.fromkeys(name for c in conditions for name in c.codes), reports.design
-    design.channel(design.closure(tuple(names))).require_reconstructable()
+    design.channel(design.jointly_reported(tuple(names))).require_reconstructable()
     return event_weights(reports, events_of(design, conditions))
 
 

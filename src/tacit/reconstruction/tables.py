@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.channel import Channel, SecondMoments, moments_of
-from tacit.core.channel.linear_maps import Dense, Linear, chain
+from tacit.core.channel.channel import Channel, Dense, Linear, SecondMoments, chain, moments_of
 from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
 from tacit.core.design import Axes, Design, Factor, ProductChannel, apply, arranged
@@ -437,7 +436,7 @@ def has_zeros(design: Design, names: Sequence[str], answered: Collection[str]) -
     cells = math.prod(design.schema.subset(names).sizes)
     if not design.conditions or not is_small(cells, cells):
         return False
-    wider = with_chains(design, design.closure(names), answered)
+    wider = with_chains(design, design.jointly_reported(names), answered)
     return impossible_cells(design.conditions, design.schema.subset(wider)) is not None
 
 

@@ -109,7 +109,7 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     if isinstance(records, np.ndarray):
         raise DataError("an array of codes has no undisguised columns; give a frame")
     check_origins(records, design)
-    from tacit.core.binning import listed_attributes  # Arrow is slow to start
+    from tacit.core.schema import listed_attributes  # Arrow is slow to start
 
     schema = with_no_answer(design.reported.subset(design.reported.names[:1]))
     values = engine_of(records, schema).patterns_by(names).columns

@@ -118,7 +118,9 @@ def consecutive(values: dict[Label, int]) -> int | None:
 def unknown_value(value: object, attribute: Attribute) -> DataError:
     """The error for a cell that is no category; the engine does not know its place."""
     where = f" of attribute {attribute.name!r}"
-    hint = "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.binning"
+    hint = (
+        "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.schema.edges"
+    )
     return DataError(unknown("category", value, attribute.categories, where) + hint)
 
 
@@ -128,10 +130,10 @@ def missing_values(n: int, attribute: Attribute) -> DataError:
     return MissingAnswersError(f"attribute {name!r}: {n} missing cells; {missing_advice(name)}")
 
 
-def wrong_type(name: str, found: object) -> DataError:
+def wrong_type(name: str, type_: object) -> DataError:
     """The error for a column whose cells cannot be labels."""
     allowed = "text, categorical, boolean, integer or float"
-    return DataError(f"attribute {name!r}: its column is of type {found}; allowed: {allowed}")
+    return DataError(f"attribute {name!r}: its column is of type {type_}; allowed: {allowed}")
 
 
 def _value(label: str, kind: ColumnKind) -> Label | None:

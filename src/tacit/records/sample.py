@@ -140,15 +140,15 @@ class SampleRows:
         are left out, quantities are shares of events that exclude each other.
         """
         totals = UnitTotals(self.units, *self._totals(self._contributions(values)))
-        found = self.errors(totals)
+        covariance = self.errors(totals)
         if not self.fraction.any():
-            return found
-        kept = self.kept_noise
+            return covariance
+        noise = self.kept_noise
         if true_products is None:
-            true = np.diag(kept @ values)
+            true = np.diag(noise @ values)
         else:
-            true = np.tensordot(kept, true_products, axes=1)
-        return np.asarray(found + (values.T * kept) @ values - true)
+            true = np.tensordot(noise, true_products, axes=1)
+        return np.asarray(covariance + (values.T * noise) @ values - true)
 
     @cached_property
     def kept_noise(self) -> Array:
@@ -178,9 +178,9 @@ class SampleRows:
         if not isinstance(self.errors, ReplicateMethod):
             return None
         resamples = self.errors.resamples(self.units)
-        return None if resamples is None else map(self._of_rows, resamples)
+        return None if resamples is None else map(self._row_factors, resamples)
 
-    def _of_rows(self, replicate: Replicate) -> Replicate:
+    def _row_factors(self, replicate: Replicate) -> Replicate:
         factors = replicate.factors if self.unit is None else replicate.factors[self.unit]
         if self.calibration is not None:
             cell, x = self.calibration
@@ -205,39 +205,26 @@ class SampleRows:
 
     def keys(self) -> list[Index]:
         """What records must share to be in one row, beside their reports."""
-        found = [(self.weight > 0).astype(np.intp)]
+        keys = [(self.weight > 0).astype(np.intp)]
         if self.unit is None:
-            each = np.unique(self.full / self.number, return_inverse=True)[1]
-            found += [self.stratum, each.astype(np.intp)]
+            weights = np.unique(self.full / self.number, return_inverse=True)[1]
+            keys += [self.stratum, weights.astype(np.intp)]
         else:
-            found.append(self.unit)
-        return found if self.calibration is None else [*found, self.calibration.cell]
+            keys.append(self.unit)
+        return keys if self.calibration is None else [*keys, self.calibration.cell]
 
     def joined(self, first: Index, which: Index) -> SampleRows:
         """Rows summed by `which`; `first` is one of the rows of each sum."""
-        number, weight, square, full = (
-            np.bincount(which, own).astype(np.float64)
-            for own in (self.number, self.weight, self.square, self.full)
-        )
-        return replace(
-            self,
-            stratum=self.stratum[first],
-            unit=None if self.unit is None else self.unit[first],
-            number=number,
-            weight=weight,
-            square=square,
-            full=full,
-            calibration=None if self.calibration is None else self.calibration.take(first),
-        )
+        return self._of_rows(first, lambda sums: np.bincount(which, sums).astype(np.float64))
 
-    def restricted(self, kept: Mask) -> SampleRows:
+    def restricted(self, members: Mask) -> SampleRows:
         """The rows in question; the others weigh nothing."""
-        kept = kept & (self.weight > 0)
-        scale = self.number[kept].sum() / self.weight[kept].sum()
+        members = members & (self.weight > 0)
+        scale = self.number[members].sum() / self.weight[members].sum()
         return replace(
             self,
-            weight=np.where(kept, scale * self.weight, 0.0),
-            square=np.where(kept, scale**2 * self.square, 0.0),
+            weight=np.where(members, scale * self.weight, 0.0),
+            square=np.where(members, scale**2 * self.square, 0.0),
             full=scale * self.full,
         )
 
@@ -245,32 +232,32 @@ class SampleRows:
         """A row per record, and the row that each came from."""
         times = self.number.round().astype(np.intp)
         rows = np.repeat(np.arange(len(times)), times)
-        weight, square, full = (
-            own[rows] / self.number[rows] for own in (self.weight, self.square, self.full)
-        )
-        found = replace(
+        return self._of_rows(rows, lambda sums: sums[rows] / self.number[rows]), rows
+
+    def _of_rows(self, rows: Index, sums: Callable[[Array], Array]) -> SampleRows:
+        """New rows with the stratum, unit and calibration of these; `sums` makes their sums."""
+        return replace(
             self,
             stratum=self.stratum[rows],
             unit=None if self.unit is None else self.unit[rows],
-            number=np.ones(len(rows)),
-            weight=weight,
-            square=square,
-            full=full,
+            number=sums(self.number),
+            weight=sums(self.weight),
+            square=sums(self.square),
+            full=sums(self.full),
             calibration=None if self.calibration is None else self.calibration.take(rows),
         )
-        return found, rows
 
 
-def sums_by(places: Index, values: Array, n: int) -> Array:
-    """Sums of rows of values by their places, n x quantities."""
-    return np.stack([np.bincount(places, column, n) for column in values.T], axis=1)
+def sums_by(cells: Index, values: Array, n: int) -> Array:
+    """Sums of rows of values by their cells, n x quantities."""
+    return np.stack([np.bincount(cells, column, n) for column in values.T], axis=1)
 
 
 def joint_ranks(keys: list[Index]) -> tuple[Index, Index]:
-    """The place of one record of each distinct combination of keys, and that of each record."""
+    """A record of each distinct combination of keys, and the combination of each record."""
     which = np.unique(keys[0], return_inverse=True)[1].astype(np.int64)
     for key in keys[1:]:
         joint = which * (int(key.max()) + 1) + key
         which = np.unique(joint, return_inverse=True)[1].astype(np.int64)
-    _, first, found = np.unique(which, return_index=True, return_inverse=True)
-    return first, found
+    _, first, ranks = np.unique(which, return_index=True, return_inverse=True)
+    return first, ranks

@@ -211,7 +211,7 @@ class EngineSource:
         """The distinct rows of these attributes and columns."""
         schema, design = self.design.reported, self.design
         attributes = [name for name in names if name in design.schema] or [design.schema.names[0]]
-        reports = design.channel(design.closure(attributes)).reported.names
+        reports = design.channel(design.jointly_reported(attributes)).reported.names
         others = [name for name in names if name not in design.schema]
         used = schema.subset([name for name in schema.names if name in reports])
         try:

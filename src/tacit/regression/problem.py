@@ -102,14 +102,7 @@ def regression_sample(
             "fpc: a regression describes how answers come about, not the finite population that "
             "was sampled; leave fpc out"
         )
-    table: dict[str, Any] = {}
-    if not isinstance(records, np.ndarray):
-        from tacit.core import frames
-
-        table = dict.fromkeys(records.columns)
-        named = [name for name in sampling.columns if name in records.columns]
-        table |= {name: frames.column(records, name) for name in named}
-    rows = SampleData(sampling, table, None, len(records)).rows()
+    rows = SampleData.of_frame(sampling, records).rows()
     return RegressionSample(rows.restricted(used), used)
 
 
@@ -278,7 +271,7 @@ def _complete(columns: Sequence[Column | Attribute], records: SourceRows, design
         if not isinstance(column, Attribute):
             complete &= ~column.missing
     if disguised and complete.any():
-        names = design.channel(design.closure(disguised)).reported.names
+        names = design.channel(design.jointly_reported(disguised)).reported.names
         complete &= ~attribute_codes(records.native, design.reported, names)[1].any(axis=1)
     if not complete.any():
         raise DataError("every record has a missing cell in a column that the regression uses")
@@ -313,7 +306,7 @@ def _used_reports(
     counts = None if records.counts is None else records.counts[used]
     if not names:
         return UsedReports(None, np.zeros(int(used.sum()), np.intp), counts)
-    for name in design.closure(names):
+    for name in design.jointly_reported(names):
         if name not in names:
             raise DataError(
                 f"{', '.join(map(repr, names))} cannot be used without {name!r}: one matrix "

@@ -20,6 +20,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Executable,
     Select,
     and_,
     delete,
@@ -301,6 +302,12 @@ class Accounts:
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
+    def _execute(self, *statements: Executable) -> None:
+        """Execute statements in one transaction."""
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
     # Accounts and invitations ------------------------------------------------------------------
 
     def any(self) -> bool:
@@ -462,9 +469,8 @@ class Accounts:
 
     def forget_survey(self, survey: str) -> None:
         """Delete the roles, invitations and tokens for a survey that was deleted."""
-        with self.engine.begin() as connection:
-            for table in (roles, invitations, api_tokens):
-                connection.execute(delete(table).where(table.c.survey == survey))
+        tables = (roles, invitations, api_tokens)
+        self._execute(*(delete(table).where(table.c.survey == survey) for table in tables))
 
     # Signing in --------------------------------------------------------------------------------
 
@@ -492,19 +498,18 @@ class Accounts:
     def change_password(self, account: int, password: str) -> None:
         """Set a new password; all sessions of the account end."""
         hashed = self._hashed(_checked_password(password))
-        with self.engine.begin() as connection:
-            mine = update(accounts).where(accounts.c.id == account)
-            connection.execute(mine.values(password=hashed))
-            connection.execute(delete(sessions).where(sessions.c.account == account))
+        self._execute(
+            update(accounts).where(accounts.c.id == account).values(password=hashed),
+            delete(sessions).where(sessions.c.account == account),
+        )
 
     def begin_session(self, account: Account) -> str:
         """The secret of a new session."""
         secret = secrets.token_urlsafe(32)
         expires = self.now() + SESSION_SECONDS
         row = dict(hash=_hash(secret), account=account.id, expires=expires)
-        with self.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.expires < self.now()))
-            connection.execute(insert(sessions).values(**row))
+        expired = delete(sessions).where(sessions.c.expires < self.now())
+        self._execute(expired, insert(sessions).values(**row))
         return secret
 
     def of_session(self, secret: str) -> Account | None:
@@ -530,12 +535,13 @@ class Accounts:
         row = dict(hash=_hash(secret), account=account.id, expires=self.now() + DEVICE_SECONDS)
         newest = select(devices.c.hash).where(devices.c.account == account.id)
         newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
-        with self.engine.begin() as connection:
-            connection.execute(delete(devices).where(devices.c.expires < self.now()))
-            connection.execute(delete(devices).where(mine))
-            connection.execute(insert(devices).values(**row))
-            others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
-            connection.execute(delete(devices).where(others))
+        others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
+        self._execute(
+            delete(devices).where(devices.c.expires < self.now()),
+            delete(devices).where(mine),
+            insert(devices).values(**row),
+            delete(devices).where(others),
+        )
         return secret
 
     def device(self, secret: str) -> bytes | None:
@@ -558,8 +564,7 @@ class Accounts:
 
     def end_session(self, secret: str) -> None:
         """Sign out."""
-        with self.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
+        self._execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
 
     # Tokens ------------------------------------------------------------------------------------
 
@@ -567,9 +572,8 @@ class Accounts:
         """A new API token; it can do at most what the scope and the account's roles allow."""
         secret = f"tacit_{secrets.token_urlsafe(32)}"
         row = dict(account=account, label=_checked_name(label), survey=survey)
-        with self.engine.begin() as connection:
-            named = dict(hash=_hash(secret), scope=scope.name.lower())
-            connection.execute(insert(api_tokens).values(**row, **named))
+        row |= dict(hash=_hash(secret), scope=scope.name.lower())
+        self._execute(insert(api_tokens).values(**row))
         return secret
 
     def tokens(self, account: int) -> Sequence[Any]:
@@ -614,8 +618,7 @@ class Accounts:
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
         row = dict(at=self.now(), account=account[:LONGEST_NAME], action=action, subject=subject)
-        with self.engine.begin() as connection:
-            connection.execute(insert(audit).values(**row))
+        self._execute(insert(audit).values(**row))
 
     def history(self, most: int = 200) -> Sequence[Any]:
         """The newest lines of the audit log."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from starlette.responses import JSONResponse, Response
 
 from tacit import __version__
@@ -16,7 +15,7 @@ from tacit.errors import DataError
 from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
 from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
-from tacit.studio.group_tables import GroupCell, GroupComparison, GroupLabels, group_table
+from tacit.studio.group_tables import group_table
 from tacit.studio.models import StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
@@ -25,7 +24,6 @@ from tacit.studio.site import (
     LARGEST_NUMBER,
     LONGEST_FORM,
     LONGEST_TEXT_FORM,
-    NOT_ALLOWED,
     NOT_FOUND,
     Handler,
     PageRoute,
@@ -34,11 +32,11 @@ from tacit.studio.site import (
     RefusalError,
     Right,
     RouteNote,
-    has_right,
 )
 from tacit.studio.survey_pages import estimates_json, surveys_json
 
 _TABLE = ("row", "column")
+_CONFIRM = "confirm must be the title of the survey"
 READY, LEARNING, FAILED = "ready", "learning", "failed"
 #: What is shown of a model; none of it has a figure of a small group.
 _SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
@@ -57,45 +55,8 @@ def survey_table(visit: PageVisit) -> Response:
     release = survey_pages.compared(visit)
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
-    test = table.test
-    result = None
-    if test is not None:
-        result = {"statistic": _number(test.statistic), "df": test.df, "p": _number(test.pvalue)}
     head = {"row": row, "column": column, "layer": layer or None}
-    return JSONResponse(
-        {
-            **head,
-            "records": release.counts.n_records,
-            "cells": [_cell(cell) for cell in table.cells],
-            "comparisons": [_comparison(comparison) for comparison in table.comparisons],
-            "test": result,
-        }
-    )
-
-
-def _cell(cell: GroupCell) -> dict[str, Any]:
-    numbers = {"share": cell.share, "low": cell.low, "high": cell.high}
-    return {
-        **_group(cell.group),
-        "row": str(cell.answer),
-        **{name: None if number is None else _number(number) for name, number in numbers.items()},
-        "suppressed": cell.hidden,
-    }
-
-
-def _comparison(comparison: GroupComparison) -> dict[str, Any]:
-    numbers = {"difference": comparison.difference, "low": comparison.low, "high": comparison.high}
-    against = str(comparison.second[-1])
-    return {
-        **_group(comparison.first),
-        "against": against,
-        "row": str(comparison.answer),
-        **numbers,
-    }
-
-
-def _group(labels: GroupLabels) -> dict[str, Any]:
-    return {"layer": str(labels[0]) if len(labels) > 1 else None, "column": str(labels[-1])}
+    return JSONResponse({**head, "records": release.counts.n_records, **table.to_dict()})
 
 
 def close_survey(visit: PageVisit) -> Response:
@@ -106,8 +67,7 @@ def close_survey(visit: PageVisit) -> Response:
 
 def freeze_snapshot(visit: PageVisit) -> Response:
     """Open comparisons and models before closing, from the records that are shown now; once."""
-    if _text(visit, "confirm").strip() != visit.survey.title.strip():
-        raise DataError("confirm must be the title of the survey")
+    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
     survey_pages.frozen_snapshot(visit)
     return JSONResponse(_survey(visit))
 
@@ -134,8 +94,7 @@ def new_invitation(visit: PageVisit) -> Response:
 
 def revoke_invitation(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
-    if not account_pages.revoke_invitation(visit):
-        raise RefusalError(NOT_FOUND)
+    account_pages.revoke_invitation(visit)
     return Response(status_code=204)
 
 
@@ -150,18 +109,14 @@ def _invitation(invitation: Invitation) -> dict[str, Any]:
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with all its records; `confirm` must be its title."""
-    if _text(visit, "confirm").strip() != visit.survey.title.strip():
-        raise DataError("confirm must be the title of the survey")
+    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
     draft_pages.deleted_survey(visit)
     return Response(status_code=204)
 
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """Make a draft with the content of a published survey."""
-    if not has_right(visit.person, Right.AUTHOR):
-        raise RefusalError(NOT_ALLOWED)
-    text = draft_pages.survey_text(visit.survey)
-    return JSONResponse(_draft(draft_pages.new_draft(visit, text)), 201)
+    return JSONResponse(_draft(draft_pages.draft_of_survey(visit)), 201)
 
 
 def list_drafts(visit: PageVisit) -> Response:
@@ -187,15 +142,13 @@ def save_draft(visit: PageVisit) -> Response:
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:
         details = {"version": newest.version, "text": newest.text}
-        why = Refusal("changed", 409, newest.conflict, details=details)
-        raise RefusalError(why)
+        raise RefusalError(Refusal("changed", 409, newest.conflict, details=details))
     return JSONResponse(_draft(newest))
 
 
 def delete_draft(visit: PageVisit) -> Response:
     """Delete a draft."""
-    visit.studio.drafts.delete(visit.draft.id)
-    visit.record("draft deleted", visit.draft.title)
+    draft_pages.deleted_draft(visit)
     return Response(status_code=204)
 
 
@@ -325,11 +278,6 @@ def _text(visit: PageVisit, key: str) -> str:
     if not isinstance(text, str):
         raise DataError(f"the key {key} must be a text")
     return text
-
-
-def _number(value: Any) -> float | None:
-    """A number for JSON; None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
 
 
 _SURVEY, _DRAFT, _MODEL = "surveys/{survey}", "drafts/{draft}", "surveys/{survey}/models/{model}"

@@ -90,7 +90,7 @@ def _why_hidden(release: Release, name: str) -> str | None:
 
 def _why_hidden_together(release: Release, name: str) -> str | None:
     """The same for a question that is not conditional."""
-    together = release.survey.design.closure([name])
+    together = release.survey.design.jointly_reported([name])
     if len(together) == 1:
         return None
     others = f"It is disguised together with {', '.join(together[1:])}."
@@ -165,7 +165,7 @@ def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
     shape = tuple(schema[name].size for name in names)
     if any(why_hidden(release, name) is not None for name in names):
         return np.ones(shape, bool)
-    together = release.survey.design.closure(names)
+    together = release.survey.design.jointly_reported(names)
     hidden = _small_cells(release, sorted(together, key=schema.index))
     return hidden if len(together) == len(names) else np.full(shape, hidden.any())
 
@@ -234,7 +234,7 @@ def _reported_growth(release: Release, names: Sequence[str]) -> Array:
 def _reports(release: Release, names: Sequence[str]) -> list[str]:
     """The reported attributes that a table of these questions is estimated from."""
     design = release.survey.design
-    return list(design.channel(design.closure(list(names))).reported.names)
+    return list(design.channel(design.jointly_reported(list(names))).reported.names)
 
 
 def table_cells(release: Release, names: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
+from tacit.output.rounding import finite
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.comparisons import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
@@ -89,6 +90,33 @@ class GroupTable:
         """How many cells are not shown."""
         return sum(cell.hidden for cell in self.cells)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Cells, comparisons and test, JSON-ready; hidden and infinite numbers are None."""
+
+        def named(group: GroupLabels, answer: Any) -> dict[str, Any]:
+            layer = str(group[0]) if len(group) > 1 else None
+            return {"layer": layer, "column": str(group[-1]), "row": str(answer)}
+
+        test = self.test
+        content: dict[str, Any] = finite(
+            {
+                "cells": [
+                    named(cell.group, cell.answer)
+                    | {"share": cell.share, "low": cell.low, "high": cell.high}
+                    | {"suppressed": cell.hidden}
+                    for cell in self.cells
+                ],
+                "comparisons": [
+                    named(pair.first, pair.answer)
+                    | {"against": str(pair.second[-1])}
+                    | {"difference": pair.difference, "low": pair.low, "high": pair.high}
+                    for pair in self.comparisons
+                ],
+                "test": test and {"statistic": test.statistic, "df": test.df, "p": test.pvalue},
+            }
+        )
+        return content
+
 
 def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
     """Answers to `row` in the groups of `by`: a question, or one within the layers of another.
@@ -106,10 +134,10 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
             f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
             "fewer answers"
         )
-    return release.once(("table", *names), lambda: _made(release, row, tuple(by)))
+    return release.once(("table", *names), lambda: _table(release, row, tuple(by)))
 
 
-def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
+def _table(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     for name in (row, *by):
         if (why := why_hidden(release, name)) is not None:
             raise DataError(f"{name}: {why}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -23,7 +22,7 @@ from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.output.number_text import number_of
-from tacit.output.table import safe_cell
+from tacit.output.table import Table, safe_cell
 from tacit.studio.report import design_sentences
 from tacit.studio.results import question_of, question_texts
 from tacit.survey import Published
@@ -82,7 +81,7 @@ class LabelledRecords:
     def csv(self, labels: bool = False) -> bytes:
         """CSV; no spreadsheet takes a cell or a header for a formula."""
         out = io.BytesIO()
-        out.write(csv_line(variable.name for variable in self.variables).encode())
+        out.write(Table([variable.name for variable in self.variables], ()).csv().encode())
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
         pyarrow.csv.write_csv(self.table(labels, safe=True), out, options)
         return out.getvalue()
@@ -181,13 +180,6 @@ def statistics_names(names: Iterable[str]) -> list[str]:
         used.add(unique.lower())
         accepted.append(unique)
     return accepted
-
-
-def csv_line(cells: Iterable[Any]) -> str:
-    """A line of CSV; text that a spreadsheet would take for a formula gets an apostrophe."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(map(safe_cell, cells))
-    return out.getvalue()
 
 
 def cut(text: str, most: int) -> str:

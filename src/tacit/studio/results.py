@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.plan.assumptions import assume_all
 from tacit.plan.expected import PlannedQuestion
 from tacit.reconstruction import Estimate, Reconstruction, simplex
@@ -72,6 +73,21 @@ class QuestionResult:
     def half_width(self) -> float:
         """Half the width of the widest interval."""
         return max(category.high - category.low for category in self.categories) / 2
+
+    def to_table(self) -> Table:
+        """A row per answer: its share, the interval, and the share of the reports."""
+        rows = [astuple(category) for category in self.categories]
+        return Table(("answer", "estimate", "low", "high", "reported"), rows, self.text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "name": self.name,
+            "text": self.text,
+            "missing": self.missing,
+            "effective": self.effective,
+            "answers": [asdict(category) for category in self.categories],
+        }
 
 
 def question_results(release: Release) -> list[QuestionResult]:

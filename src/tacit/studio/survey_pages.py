@@ -14,7 +14,7 @@ from tacit.output.table import Table, latex_of
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparable
 from tacit.studio.group_tables import group_table
-from tacit.studio.record_files import LabelledRecords, codebook, csv_line, r_script
+from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import survey_report, survey_report_pdf
 from tacit.studio.results import (
@@ -45,15 +45,20 @@ def show_surveys(visit: PageVisit) -> Response:
 def show_results(visit: PageVisit) -> Response:
     """The state of a survey and the results of each question."""
     release, values = newest_release(visit)
-    shown: dict[str, Any] = {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
+    values |= {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
     if release is not None:
         points = visit.studio.history.of(visit.survey)
-        shown |= {"results": question_results(release), "notes": result_notes}
-        shown |= {"hidden": hidden_questions(release), "release": release}
-        shown |= {"snapshot": visit.studio.releases.snapshot(visit.survey)}
-        shown |= {"warnings": group_warnings(release, question_texts(visit.survey))}
-        shown |= {"points": points, "figures": history_figures(points)}
-    return visit.page("results.html", **shown, **values)
+        values |= {
+            "results": question_results(release),
+            "notes": result_notes,
+            "hidden": hidden_questions(release),
+            "release": release,
+            "snapshot": visit.studio.releases.snapshot(visit.survey),
+            "warnings": group_warnings(release, question_texts(visit.survey)),
+            "points": points,
+            "figures": history_figures(points),
+        }
+    return visit.page("results.html", **values)
 
 
 def close(visit: PageVisit) -> Response:
@@ -80,14 +85,13 @@ def frozen_snapshot(visit: PageVisit) -> Release:
 def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
     links = new_links(visit, visit.form.get("n", ""), visit.form.get("base", ""))
-    lines = "".join(f"{link}\n" for link in ["link", *links])
-    return file_response(lines, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
+    return survey_file(visit, "".join(f"{link}\n" for link in ["link", *links]), "links.csv")
 
 
 def close_survey(visit: PageVisit, confirm: str) -> None:
     """Close a survey for good; `confirm` must be its title."""
-    if confirm.strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to close it; it cannot be opened again")
+    message = "type the title of the survey to close it; it cannot be opened again"
+    require_title(visit, confirm, message)
     visit.studio.store.close_survey(visit.survey.survey.fingerprint)
     visit.record("survey closed", visit.survey.title)
 
@@ -120,32 +124,39 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", 400, text=text, problems=problems, checked=None)
     if visit.form.get("action") != "publish":
         return visit.page("new.html", text=text, problems=[], checked=checked)
-    visit.studio.store.register(checked)
-    visit.studio.accounts.give(visit.person.id, checked.survey.fingerprint, Role.OWNER)
+    register(visit, checked)
     visit.record("survey published", checked.title)
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
 
 
+def register(visit: PageVisit, survey: Published) -> None:
+    """Publish a survey; servers that collect serve it from now on. The account owns it."""
+    visit.studio.store.register(survey)
+    visit.studio.accounts.give(visit.person.id, survey.survey.fingerprint, Role.OWNER)
+
+
+def require_title(visit: PageVisit, typed: str, message: str) -> None:
+    """Refuse an action that cannot be undone unless the title of the survey was typed."""
+    if typed.strip() != visit.survey.title.strip():
+        raise DataError(message)
+
+
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
-    survey: Published = visit.survey
-    release = visit.studio.releases.newest(survey)
-    state = visit.studio.store.state(survey.survey.fingerprint)
-    shown = 0 if release is None else release.counts.n_records
-    role = visit.person.role(survey.survey.fingerprint)
-    values = {
-        "survey": survey,
+    release = visit.studio.releases.newest(visit.survey)
+    state = visit.studio.store.state(visit.survey.survey.fingerprint)
+    return release, {
+        "survey": visit.survey,
         "state": state,
-        "shown": shown,
+        "shown": 0 if release is None else release.counts.n_records,
         "note": waiting_text(release, state.records),
-        "role": role,
+        "role": visit.role,
     }
-    return release, values
 
 
 def released(visit: PageVisit) -> Release:
     """The release of the survey of a page; an error if there is none yet."""
-    release, _ = newest_release(visit)
+    release = visit.studio.releases.newest(visit.survey)
     if release is None:
         raise DataError(
             f"results are shown from {next_release_at(0)} records on, or from {FEWEST_SHOWN} once "
@@ -159,44 +170,57 @@ def compared(visit: PageVisit) -> Release:
     return require_comparable(visit.studio.releases.comparable(visit.survey))
 
 
-def file_response(content: str | bytes, kind: str, name: str) -> Response:
-    """A file to save."""
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=headers)
-
-
 def show_table(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, also within the layers of a third."""
     newest, values = newest_release(visit)
     release = visit.studio.releases.comparable(visit.survey)
     chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
-    texts = question_texts(visit.survey)
-    shown: dict[str, Any] = {
-        "questions": texts,
+    values |= {
+        **chosen,
+        "questions": question_texts(visit.survey),
         "table": None,
         "smallest": SMALLEST_GROUP,
-        **chosen,
+        "release": release,
+        "newest": newest,
+        "later": AT_CLOSING,
     }
-    shown |= {"release": release, "newest": newest, "later": AT_CLOSING}
     if release is not None and any(chosen.values()):
         if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
-        table = group_table(release, chosen["row"], by)
-        shown |= {"table": table}
-        shown |= {"words": {name: labels(visit.survey, name) for name in (chosen["row"], *by)}}
-    return visit.page("table.html", **shown, **values)
+        values["table"] = group_table(release, chosen["row"], by)
+        values["words"] = {name: labels(visit.survey, name) for name in (chosen["row"], *by)}
+    return visit.page("table.html", **values)
 
 
 # Files --------------------------------------------------------------------------------------------
 
-#: What a browser is told about each kind of file.
-TYPES = {
-    ".csv": "text/csv; charset=utf-8",
-    ".parquet": "application/vnd.apache.parquet",
-    ".sav": "application/x-spss-sav",
-    ".dta": "application/x-stata-dta",
+#: Media types by suffix.
+MEDIA_TYPES = {
+    "R": "text/plain; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "dta": "application/x-stata-dta",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "md": "text/markdown; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
+    "sav": "application/x-spss-sav",
+    "tex": "application/x-tex",
+    "yaml": "application/yaml; charset=utf-8",
 }
+RECORD_KINDS = (".csv", ".parquet", ".sav", ".dta")
+
+
+def file_response(content: str | bytes, name: str) -> Response:
+    """A file to save."""
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=MEDIA_TYPES[name.rpartition(".")[2]], headers=headers)
+
+
+def survey_file(visit: PageVisit, content: str | bytes, name: str) -> Response:
+    """A file of the survey of a page; its slug is put before the name."""
+    return file_response(content, f"{visit.survey.slug}-{name}")
 
 
 def surveys_json(visit: PageVisit) -> Response:
@@ -215,55 +239,37 @@ def show_report(visit: PageVisit) -> Response:
     """The report of a survey as a file that can be saved and printed."""
     release = released(visit)
     text = release.once("report.html", lambda: survey_report(release))
-    return file_response(text, "text/html; charset=utf-8", f"{visit.survey.slug}-report.html")
+    return survey_file(visit, text, "report.html")
 
 
 def report_pdf(visit: PageVisit) -> Response:
     """The report of a survey as PDF."""
     release = released(visit)
     content = release.once("report.pdf", lambda: survey_report_pdf(release))
-    return file_response(content, "application/pdf", f"{visit.survey.slug}-report.pdf")
+    return survey_file(visit, content, "report.pdf")
 
 
 def estimates_csv(visit: PageVisit) -> Response:
     """Every estimate as CSV with formula-safe cells."""
-    text = csv_line(["question", "text", "answer", "share", "low", "high", "reported"])
-    for result in question_results(released(visit)):
-        for category in result.categories:
-            reported = "" if category.reported is None else category.reported
-            text += csv_line(
-                [
-                    result.name,
-                    result.text,
-                    category.label,
-                    category.share,
-                    category.low,
-                    category.high,
-                    reported,
-                ]
-            )
-    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-estimates.csv")
+    rows = [
+        (result.name, result.text, *row)
+        for result in question_results(released(visit))
+        for row in result.to_table().rows
+    ]
+    heads = ("question", "text", "answer", "share", "low", "high", "reported")
+    return survey_file(visit, Table(heads, rows).csv(), "estimates.csv")
 
 
 def estimates_json(visit: PageVisit) -> Response:
     """Every estimate as JSON."""
     release = released(visit)
-    header = {"tacit": "results", "version": 1, "design": visit.survey.fingerprint}
-    questions = [
-        {
-            "name": result.name,
-            "text": result.text,
-            "missing": result.missing,
-            "effective": result.effective,
-            "answers": [vars(category) for category in result.categories],
-        }
-        for result in question_results(release)
-    ]
     return JSONResponse(
         {
-            **header,
+            "tacit": "results",
+            "version": 1,
+            "design": visit.survey.fingerprint,
             "records": release.counts.n_records,
-            "questions": questions,
+            "questions": [result.to_dict() for result in question_results(release)],
             "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
             "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
         }
@@ -272,20 +278,8 @@ def estimates_json(visit: PageVisit) -> Response:
 
 def estimates_latex(visit: PageVisit) -> Response:
     """Every estimate as tables of LaTeX, one per question."""
-    heads = ("answer", "estimate", "low", "high", "reported")
-    tables = [
-        Table(
-            heads,
-            [
-                (category.label, category.share, category.low, category.high, category.reported)
-                for category in result.categories
-            ],
-            result.text,
-        )
-        for result in question_results(released(visit))
-    ]
-    text = latex_of(tables) + "\n"
-    return file_response(text, "application/x-tex", f"{visit.survey.slug}-estimates.tex")
+    tables = (result.to_table() for result in question_results(released(visit)))
+    return survey_file(visit, latex_of(tables) + "\n", "estimates.tex")
 
 
 def records(visit: PageVisit, kind: str) -> Response:
@@ -294,23 +288,22 @@ def records(visit: PageVisit, kind: str) -> Response:
     codes = np.repeat(counts.patterns, counts.counts, axis=0)
     content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
     visit.record("records exported", visit.survey.title)
-    return file_response(content, TYPES[kind], f"{visit.survey.slug}-records{kind}")
+    return survey_file(visit, content, f"records{kind}")
 
 
 def records_script(visit: PageVisit) -> Response:
     """An R script that reads the records; `kind` names the file it reads."""
     kind = "." + visit.request.query_params.get("kind", "csv")
-    if kind not in TYPES:
-        raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in TYPES]))
+    if kind not in RECORD_KINDS:
+        raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in RECORD_KINDS]))
     file = f"{visit.survey.slug}-records{kind}"
-    text = r_script(visit.survey, file, kind, _labels(visit))
-    return file_response(text, "text/plain; charset=utf-8", f"{visit.survey.slug}-records.R")
+    return survey_file(visit, r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
 def codebook_file(visit: PageVisit) -> Response:
     """The codebook of the records."""
     text = codebook(visit.survey, released(visit).counts.n_records)
-    return file_response(text, "text/markdown; charset=utf-8", f"{visit.survey.slug}-codebook.md")
+    return survey_file(visit, text, "codebook.md")
 
 
 def free_texts(visit: PageVisit) -> Response:
@@ -325,7 +318,7 @@ def free_texts(visit: PageVisit) -> Response:
         )
     text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
     visit.record("free texts exported", visit.survey.title)
-    return file_response(text, TYPES[".csv"], f"{visit.survey.slug}-texts.csv")
+    return survey_file(visit, text, "texts.csv")
 
 
 def _labels(visit: PageVisit) -> bool:
@@ -342,7 +335,7 @@ FILES: dict[str, tuple[Role, Handler]] = {
     "codebook.md": (Role.VIEWER, codebook_file),
     "texts.csv": (Role.ANALYST, free_texts),
     "records.R": (Role.ANALYST, records_script),
-    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in TYPES},
+    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in RECORD_KINDS},
 }
 #: The pages of this module with the rights that they need.
 ROUTES = (

@@ -342,7 +342,7 @@ def _reveals(design: Design, name: str) -> bool:
     Every row of the channel then has one entry that is not zero. A square channel is a permutation,
     the only one whose condition number is 1.
     """
-    (factor,) = design.channel(design.closure([name])).factors
+    (factor,) = design.channel(design.jointly_reported([name])).factors
     channel = factor.channel
     if channel.inverse is not None:
         return channel.ratio is None and channel.condition < 1 + _ROUNDING

@@ -210,7 +210,7 @@ class _Guesses(NamedTuple):
             own += [reports.bound(name) for name in group.attributes]
             whole += [together.bound(name).accuracy for name in group.attributes]
             epsilon.append(
-                max(design.channel(design.closure([n])).epsilon for n in group.attributes)
+                max(design.channel(design.jointly_reported([n])).epsilon for n in group.attributes)
             )
         return cls(
             _percent(max(bound.accuracy for bound in own)),

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.binning import edges, median, quantiles
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute, Schema, edges, median, quantiles
 from tacit.errors import SchemaError
 
 

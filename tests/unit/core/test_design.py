@@ -122,16 +122,16 @@ def test_asking_for_attributes_twice_none_or_unknown_is_an_error() -> None:
         with pytest.raises(SchemaError, match=said):
             DESIGN.channel(names)
         with pytest.raises(SchemaError, match=said):
-            DESIGN.closure(names)
+            DESIGN.jointly_reported(names)
 
 
 def test_the_closure_adds_what_a_joint_matrix_ties_together() -> None:
     schema = Schema(attributes_of((2, 3, 2)))
     joint = matrix(np.eye(4) * 0.6 + 0.1)
     design = Design(schema, [Group(["a2", "a0"], joint), Group(["a1"], related(0.8))])
-    assert design.closure(["a1"]) == ("a1",)
-    assert design.closure(["a1", "a0"]) == ("a1", "a0", "a2")
-    assert Design(schema, [Group(schema.names, related(0.8))]).closure(["a1"]) == ("a1",)
+    assert design.jointly_reported(["a1"]) == ("a1",)
+    assert design.jointly_reported(["a1", "a0"]) == ("a1", "a0", "a2")
+    assert Design(schema, [Group(schema.names, related(0.8))]).jointly_reported(["a1"]) == ("a1",)
 
 
 def test_reported_records_have_the_true_schema_unless_a_matrix_says_otherwise() -> None:

@@ -165,7 +165,9 @@ def test_the_first_unknown_record_is_named_also_for_declared_categories() -> Non
 
 
 def test_fractions_in_an_attribute_without_edges_are_an_error_that_offers_binning() -> None:
-    with pytest.raises(DataError, match=r"1\.5 of attribute 'a' at record 1.*tacit\.core\.binning"):
+    with pytest.raises(
+        DataError, match=r"1\.5 of attribute 'a' at record 1.*tacit\.core\.schema\.edges"
+    ):
         codes_of(pl.DataFrame({"a": [1.0, 1.5]}), Attribute("a", [1, 2]))
 
 

@@ -10,9 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.core.binning import edges, median, quantiles
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute, Schema, edges, median, quantiles
 from tacit.errors import DataError, SchemaError
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]

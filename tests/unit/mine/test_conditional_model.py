@@ -16,9 +16,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
-from tacit.models import block_units, conditional_model
-from tacit.models.block_units import Tables
-from tacit.models.conditional_model import ConditionalModel
+from tacit.models import conditional_model
+from tacit.models.conditional_model import ConditionalModel, Tables
 from tacit.records import PatternTable, count
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise
@@ -202,7 +201,7 @@ def test_blocks_chunks_and_scales_change_neither_step_nor_information(
     once = Example.of(setting)
     place = once.model.join(*once.parameters)
     step, information = once.model.step(place, 1), once.model.information(*once.parameters)
-    monkeypatch.setattr(block_units, "CELLS", 1)
+    monkeypatch.setattr(conditional_model, "CELLS", 1)
     monkeypatch.setattr(conditional_model, "CHUNK", 5)
     monkeypatch.setattr(conditional_model, "_SCORED", 3)
     monkeypatch.setattr(conditional_model, "_VANISHING", 2.0)
@@ -222,7 +221,7 @@ def test_a_grid_of_two_blocks_gives_the_same_step(monkeypatch: pytest.MonkeyPatc
         [np.random.default_rng(i).integers(0, k, 2000) for i, k in enumerate(schema.sizes)]
     )
     patterns = count(codes.T.astype(np.uint8), schema)
-    monkeypatch.setattr(block_units, "CELLS", 20)
+    monkeypatch.setattr(conditional_model, "CELLS", 20)
     steps = []
     for sparsest in (100, 0):  # 0: no grid is dense enough
         monkeypatch.setattr(conditional_model, "_SPARSEST", sparsest)

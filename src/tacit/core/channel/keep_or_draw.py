@@ -39,7 +39,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target
+from tacit.core.channel.channel import (
+    Channel,
+    DenseKernel,
+    DiagonalPlusOuter,
+    Kernel,
+    Mixture,
+    Outcomes,
+    SecondMoments,
+    Step,
+    Target,
+    check_dense,
+    uncertainty,
+)
 from tacit.core.channel.coin import (
     YU_TIAN_TANG,
     Attributes,
@@ -54,15 +66,6 @@ from tacit.core.channel.coin import (
     plain,
     require_one_yes_no,
 )
-from tacit.core.channel.kernels import (
-    DenseKernel,
-    Kernel,
-    Mixture,
-    Step,
-    check_dense,
-    uncertainty,
-)
-from tacit.core.channel.linear_maps import DiagonalPlusOuter
 from tacit.core.channel.numbers import (
     Distribution,
     Number,

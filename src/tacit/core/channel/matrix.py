@@ -30,7 +30,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure, moments_of
+from tacit.core.channel.channel import (
+    Channel,
+    Dense,
+    Outcomes,
+    SecondMoments,
+    Target,
+    erasure,
+    moments_of,
+)
 from tacit.core.channel.coin import (
     Attributes,
     Coin,
@@ -40,7 +48,6 @@ from tacit.core.channel.coin import (
     plain,
     require_one_yes_no,
 )
-from tacit.core.channel.linear_maps import Dense
 from tacit.core.channel.numbers import Number, Unit, probabilities, probability
 from tacit.core.schema import Attribute
 from tacit.errors import DesignError

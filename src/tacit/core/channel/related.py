@@ -30,7 +30,23 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.channel.channel import Channel, Outcomes, SecondMoments, Target, erasure
+from tacit.core.channel.channel import (
+    Agreement,
+    Channel,
+    DenseKernel,
+    Kernel,
+    Linear,
+    Mirror,
+    Mixture,
+    Outcomes,
+    SecondMoments,
+    Step,
+    Target,
+    along_axes,
+    check_dense,
+    erasure,
+    uncertainty,
+)
 from tacit.core.channel.coin import (
     YU_TIAN_TANG,
     Attributes,
@@ -41,15 +57,6 @@ from tacit.core.channel.coin import (
     all_positions,
     require_one_yes_no,
 )
-from tacit.core.channel.kernels import (
-    DenseKernel,
-    Kernel,
-    Mixture,
-    Step,
-    check_dense,
-    uncertainty,
-)
-from tacit.core.channel.linear_maps import Agreement, Linear, Mirror, along_axes
 from tacit.core.channel.numbers import Number, Unit, probability
 from tacit.core.channel.weights import (
     Axes,

@@ -46,8 +46,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.channel.linear_maps import row_products
+from tacit.core.arrays import Array, Codes, Index, Mask, row_products
 
 States = npt.NDArray[np.signedinteger[Any]]
 #: Columns of records.

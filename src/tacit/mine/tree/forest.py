@@ -43,8 +43,7 @@ from tacit.mine.tree.likelihood import (
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import likelihood
-from tacit.models.block_units import Tables
-from tacit.models.conditional_model import CHUNK, ConditionalModel
+from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables
 from tacit.reconstruction import Reconstruction
 from tacit.records import PatternTable, Progress
 

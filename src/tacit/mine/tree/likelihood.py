@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.linear_maps import Linear
+from tacit.core.channel.channel import Linear
 from tacit.core.design import Design, ProductChannel
 from tacit.mine.record_split import folds_of
 from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
@@ -445,7 +445,7 @@ def class_tests(reconstruction: Reconstruction, target: str) -> ClassTests:
     for name in design.schema.names:
         if name == target:
             continue
-        names = design.closure([target, name])
+        names = design.jointly_reported([target, name])
         channel = design.channel([target, name]) if len(names) == 2 else None
         if channel is None or math.prod(channel.reported.sizes) > _MOST_CELLS:
             statistic, freedom = class_dependence(reconstruction.table([target, name]))[1:]
@@ -745,7 +745,7 @@ def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str
     """
     chosen: set[str] = set()
     for name in sorted(tests, key=lambda n: tests[n][1] - tests[n][0]):
-        wanted = set(design.closure([*(chosen | {name}), target])) - {target}
+        wanted = set(design.jointly_reported([*(chosen | {name}), target])) - {target}
         channel = design.channel([*wanted, target])
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells <= MOST_CELLS or not chosen:

@@ -11,17 +11,28 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.design import Design, check_design
-from tacit.core.label_codes import FROM_0
 from tacit.errors import DataError, unknown
-from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling, check_undisguised
+from tacit.reconstruction.sampling.sampled_records import (
+    SampleData,
+    Sampling,
+    check_undisguised,
+    labels_of,
+)
 from tacit.records.sample import Calibration, joint_ranks
+
+#: Raking ends when every margin agrees within this share.
+_CLOSE, _ROUNDS = 1e-10, 10_000
+#: Totals of two margins may differ by this share.
+_SAME = 1e-6
+#: Newton's steps of a logit; chances of an answer below the second are no base for a weight.
+_STEPS, _LEAST = 100, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +54,13 @@ class AdjustedWeights:
         return np.array(self.values, dtype=dtype)
 
 
-def opened(data: Any, design: Design) -> Any:
-    """Records in memory as a frame of narwhals; the path of a file is read."""
+def _opened(
+    data: Any, design: Design, names: Sequence[str], what: str, weights: Any
+) -> tuple[Any, list[Any], Array]:
+    """Records in memory or of a file as a frame, undisguised columns, and their design weights.
+
+    The weights are 1 if there are none.
+    """
     from tacit.core import frames
 
     check_design(design)
@@ -54,52 +70,43 @@ def opened(data: Any, design: Design) -> Any:
         from tacit.records import read_frame  # Arrow is slow to start
 
         data = read_frame(Path(data))
-    return frames.open_frame(data)
-
-
-def base_weights(frame: Any, design: Design, weights: Any) -> Array:
-    """The design weights to start from; 1 if there are none."""
-    sampling = Sampling(weights=weights)
-    sampling.check(design)
-    from tacit.core import frames
-
-    table = dict.fromkeys(frame.columns)
-    table |= {n: frames.column(frame, n) for n in sampling.columns if n in frame.columns}
-    return SampleData(sampling, table, None, len(frame)).design_weights()
-
-
-def known_columns(frame: Any, design: Design, names: Sequence[str], what: str) -> list[Any]:
-    """Undisguised columns as Arrow arrays, checked."""
-    from tacit.core import frames
-
+    frame = frames.open_frame(data)
     if isinstance(names, str) or not len(names):
         raise DataError(f"{what} must be a list of at least one column, got {names!r}")
     for name in names:
         if name not in frame.columns:
             raise DataError(f"{what}: {unknown('column', name, frame.columns)}")
         check_undisguised(design, name, what)
-    return [frames.column(frame, name) for name in names]
+    sampling = Sampling(weights=weights)
+    sampling.check(design)
+    start = SampleData.of_frame(sampling, frame).design_weights()
+    return frame, [frames.column(frame, name) for name in names], start
 
 
-def labels_of(column: Any, name: str) -> tuple[Index, list[Any]]:
-    """The place of each record's label, and the labels; an error if one is missing."""
-    from tacit.core import frames
+def _cells(names: Sequence[str], columns: Sequence[Any]) -> _Cells:
+    """The cells of records by the labels of columns."""
+    labelled = [
+        labels_of(column, f"column {name!r}") for name, column in zip(names, columns, strict=True)
+    ]
+    first, cell = joint_ranks([codes for codes, _ in labelled])
+    return _Cells(cell, [codes[first] for codes, _ in labelled], [labels for _, labels in labelled])
 
-    seen = frames.distinct(column)
-    absent = np.array([value is None for value in seen.values])[seen.positions]
-    if absent.any():
-        raise DataError(
-            f"column {name!r}: missing at record {int(absent.argmax())} {FROM_0}; every record "
-            "needs a value"
+
+class _Cells(NamedTuple):
+    """The cell of each record; the label of each cell and all labels, by column."""
+
+    cell: Index
+    codes: list[Index]
+    labels: list[list[Any]]
+
+    @property
+    def tuples(self) -> list[tuple[Any, ...]]:
+        """The labels of each cell."""
+        columns = (
+            [labels[i] for i in codes]
+            for codes, labels in zip(self.codes, self.labels, strict=True)
         )
-    used, places = np.unique(seen.positions, return_inverse=True)
-    return places.astype(np.intp), [seen.values[i] for i in used]
-
-
-#: Raking ends when every margin agrees within this share.
-_CLOSE, _ROUNDS = 1e-10, 10_000
-#: Totals of two margins may differ by this share.
-_SAME = 1e-6
+        return list(zip(*columns, strict=True))
 
 
 def poststratify(
@@ -116,18 +123,13 @@ def poststratify(
     `totals` maps a label, or a tuple of labels if there are several columns, to the number or the
     share of people in the population. `weights` are design weights to start from.
     """
-    frame = opened(data, design)
-    columns = [
-        labels_of(column, name)
-        for name, column in zip(by, known_columns(frame, design, by, "by"), strict=True)
-    ]
-    first, cell = joint_ranks([places for places, _ in columns])
-    labels = [tuple(own[places[i]] for places, own in columns) for i in first]
-    keys = labels if len(by) > 1 else [label[0] for label in labels]
-    wanted = _totals(", ".join(by), keys, totals)
-    start = base_weights(frame, design, weights)
-    factors = wanted / np.bincount(cell, start, len(wanted))
-    return AdjustedWeights(start * factors[cell], Calibration(cell, np.eye(len(wanted))))
+    _, columns, start = _opened(data, design, by, "by", weights)
+    cells = _cells(by, columns)
+    labels = cells.tuples if len(by) > 1 else [label for (label,) in cells.tuples]
+    cell_totals = _totals(", ".join(by), labels, totals)
+    factors = cell_totals / np.bincount(cells.cell, start, len(cell_totals))
+    calibration = Calibration(cells.cell, np.eye(len(cell_totals)))
+    return AdjustedWeights(start * factors[cells.cell], calibration)
 
 
 def rake(
@@ -142,24 +144,25 @@ def rake(
     """
     if not isinstance(margins, Mapping) or not margins:
         raise DataError(f"margins must map columns to totals by label, got {margins!r}")
-    frame = opened(data, design)
     names = list(margins)
-    columns = [
-        labels_of(column, name)
-        for name, column in zip(names, known_columns(frame, design, names, "margins"), strict=True)
-    ]
-    wanted = [
+    _, columns, start = _opened(data, design, names, "margins", weights)
+    cells = _cells(names, columns)
+    totals = [
         _totals(name, labels, margins[name])
-        for name, (_, labels) in zip(names, columns, strict=True)
+        for name, labels in zip(names, cells.labels, strict=True)
     ]
-    _check_sums(names, wanted)
-    first, cell = joint_ranks([places for places, _ in columns])
-    places = [own[first] for own, _ in columns]
-    start = base_weights(frame, design, weights)
-    factors = _raked(np.bincount(cell, start).astype(np.float64), places, wanted)
-    indicators = [np.eye(len(own))[place] for own, place in zip(wanted, places, strict=True)]
-    calibration = Calibration(cell, np.concatenate(indicators, axis=1))
-    return AdjustedWeights(start * factors[cell], calibration)
+    sums = [float(column.sum()) for column in totals]
+    for name, total in zip(names, sums, strict=True):
+        if abs(total - sums[0]) > _SAME * sums[0]:
+            raise DataError(
+                f"the totals of {names[0]!r} sum to {sums[0]:,.6g}, those of {name!r} to "
+                f"{total:,.6g}; they must be the same population"
+            )
+    cell_weights = np.bincount(cells.cell, start).astype(np.float64)
+    factors = _raked(cell_weights, cells.codes, totals)
+    indicators = [np.eye(len(t))[codes] for t, codes in zip(totals, cells.codes, strict=True)]
+    calibration = Calibration(cells.cell, np.concatenate(indicators, axis=1))
+    return AdjustedWeights(start * factors[cells.cell], calibration)
 
 
 def _totals(name: str, labels: Sequence[Any], totals: Mapping[Any, float]) -> Array:
@@ -181,36 +184,21 @@ def _totals(name: str, labels: Sequence[Any], totals: Mapping[Any, float]) -> Ar
     return np.array([float(totals[label]) for label in labels])
 
 
-def _check_sums(names: Sequence[str], wanted: Sequence[Array]) -> None:
-    sums = [float(own.sum()) for own in wanted]
-    for name, own in zip(names, sums, strict=True):
-        if abs(own - sums[0]) > _SAME * sums[0]:
-            raise DataError(
-                f"the totals of {names[0]!r} sum to {sums[0]:,.6g}, those of {name!r} to "
-                f"{own:,.6g}; they must be the same population"
-            )
-
-
-def _raked(cells: Array, places: Sequence[Index], wanted: Sequence[Array]) -> Array:
+def _raked(weights: Array, codes: Sequence[Index], totals: Sequence[Array]) -> Array:
     """The factor of each cell by which all margins agree."""
-    factors = np.ones(len(cells))
+    factors = np.ones(len(weights))
     for _ in range(_ROUNDS):
         off = 0.0
-        for place, total in zip(places, wanted, strict=True):
-            ratio = total / np.bincount(place, cells * factors, len(total))
+        for column, total in zip(codes, totals, strict=True):
+            ratio = total / np.bincount(column, weights * factors, len(total))
             off = max(off, float(np.abs(ratio - 1).max()))
-            factors = factors * ratio[place]
+            factors = factors * ratio[column]
         if off < _CLOSE:
             return factors
     raise DataError(
         "raking did not converge: no weights agree with all margins; join categories with few "
         "records"
     )
-
-
-_STEPS = 100
-#: Chances of an answer below this are no base for a weight.
-_LEAST = 1e-3
 
 
 def response_cells(
@@ -227,20 +215,14 @@ def response_cells(
     `weights` are design weights to start from. Records without these answers are left out of every
     estimate that uses the result.
     """
-    frame = opened(data, design)
-    columns = known_columns(frame, design, by, "by")
-    found = [labels_of(column, name) for name, column in zip(by, columns, strict=True)]
-    first, cell = joint_ranks([places for places, _ in found])
-    start, answered = base_weights(frame, design, weights), _answered(frame, design, items)
-    share = np.bincount(cell, start * answered) / np.bincount(cell, start)
+    frame, columns, start = _opened(data, design, by, "by", weights)
+    cells, answered = _cells(by, columns), _answered(frame, design, items)
+    share = np.bincount(cells.cell, start * answered) / np.bincount(cells.cell, start)
     if share.min() == 0:
-        place = first[int(share.argmin())]
-        where = ", ".join(
-            f"{name} = {labels[places[place]]}"
-            for name, (places, labels) in zip(by, found, strict=True)
-        )
+        labels = cells.tuples[int(share.argmin())]
+        where = ", ".join(f"{name} = {label}" for name, label in zip(by, labels, strict=True))
         raise DataError(f"nobody answered where {where}; join this cell with a similar one")
-    return AdjustedWeights(np.where(answered, start / share[cell], start), answered=answered)
+    return AdjustedWeights(np.where(answered, start / share[cells.cell], start), answered=answered)
 
 
 def response_propensity(
@@ -252,9 +234,8 @@ def response_propensity(
 
     Numbers enter as they are, other columns as categories. The rest is as in `response_cells`.
     """
-    frame = opened(data, design)
-    columns = known_columns(frame, design, by, "by")
-    start, answered = base_weights(frame, design, weights), _answered(frame, design, items)
+    frame, columns, start = _opened(data, design, by, "by", weights)
+    answered = _answered(frame, design, items)
     parts = [_terms(column, name) for name, column in zip(by, columns, strict=True)]
     chance = _fitted(np.column_stack([np.ones(len(start)), *parts]), answered, start)
     if chance.min() < _LEAST:
@@ -269,7 +250,7 @@ def _answered(frame: Any, design: Design, items: Sequence[str]) -> Mask:
 
     if isinstance(items, str) or not len(items):
         raise DataError(f"items must be a list of attributes, got {items!r}")
-    reported = design.channel(design.closure(items)).reported.names
+    reported = design.channel(design.jointly_reported(items)).reported.names
     absent = np.zeros(len(frame), bool)
     for name in reported:
         seen = frames.distinct(frames.column(frame, name))
@@ -289,8 +270,8 @@ def _terms(column: Any, name: str) -> Array:
             raise DataError(f"column {name!r}: a number is missing or infinite")
         spread = float(values.std())
         return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))[:, None]
-    places, labels = labels_of(column, name)
-    return np.eye(len(labels))[places][:, 1:]
+    codes, labels = labels_of(column, f"column {name!r}")
+    return np.eye(len(labels))[codes][:, 1:]
 
 
 def _fitted(matrix: Array, answered: Mask, weights: Array) -> Array:

@@ -71,15 +71,15 @@ class ReportSpread:
         `true_products` are weights for the products of the true quantities, cells x quantities x
         quantities; if left out, quantities are shares of events that exclude each other.
         """
-        found = weights.T @ self.covariance @ weights
+        covariance = weights.T @ self.covariance @ weights
         sample, cells = self._rows
         if not sample.fraction.any():
-            return np.asarray(found)
-        kept = np.bincount(cells, sample.kept_noise, self._n_cells)
-        noise = (weights.T * kept) @ weights
+            return np.asarray(covariance)
+        remaining = np.bincount(cells, sample.kept_noise, self._n_cells)
+        noise = (weights.T * remaining) @ weights
         if true_products is None:
-            return np.asarray(found + noise - np.diag(kept @ weights))
-        return np.asarray(found + noise - np.tensordot(kept, true_products, axes=1))
+            return np.asarray(covariance + noise - np.diag(remaining @ weights))
+        return np.asarray(covariance + noise - np.tensordot(remaining, true_products, axes=1))
 
     def largest_effect(self, shares: Array, n_records: int) -> float:
         """The largest design effect of any contrast of reported shares; at least 1."""

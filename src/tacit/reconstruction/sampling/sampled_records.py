@@ -7,7 +7,7 @@ true answer would reveal it, and a weight that depends on the report would follo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -51,7 +51,7 @@ class Sampling:
 
     def __bool__(self) -> bool:
         """Whether anything was given."""
-        return any(own is not None for own in self._given.values())
+        return any(value is not None for value in self._given.values())
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -60,19 +60,21 @@ class Sampling:
     @property
     def columns(self) -> list[str]:
         """The names of columns."""
-        return list(dict.fromkeys(own for own in self._given.values() if isinstance(own, str)))
+        return list(
+            dict.fromkeys(value for value in self._given.values() if isinstance(value, str))
+        )
 
     @property
     def by_name(self) -> bool:
         """Whether all that varies between records is given by the names of columns."""
-        each = (self.weights, self.strata, self.clusters)
-        return all(own is None or isinstance(own, str) for own in each)
+        values = (self.weights, self.strata, self.clusters)
+        return all(value is None or isinstance(value, str) for value in values)
 
     def check(self, design: Design) -> None:
         """Raise for a disguised answer, and for a method of errors that is none."""
-        for argument, own in self._given.items():
-            if isinstance(own, str):
-                check_undisguised(design, own, f"{argument}={own!r}")
+        for argument, value in self._given.items():
+            if isinstance(value, str):
+                check_undisguised(design, value, f"{argument}={value!r}")
         if not callable(self.errors):
             raise DataError(
                 "errors must be linearised, jackknife or bootstrap() of "
@@ -91,6 +93,24 @@ def check_undisguised(design: Design, name: str, where: str) -> None:
         )
 
 
+def _at_record(bad: Mask) -> str:
+    return f"at record {int(bad.argmax())} {FROM_0}"
+
+
+def labels_of(
+    column: ArrowColumn, name: str, where: Callable[[Mask], str] = _at_record
+) -> tuple[Index, list[Any]]:
+    """The code of each record's label, and the labels; an error if one is missing."""
+    from tacit.core import frames
+
+    cells = frames.distinct(column)
+    absent = np.array([value is None for value in cells.values])[cells.positions]
+    if absent.any():
+        raise DataError(f"{name}: missing {where(absent)}; every record needs a value")
+    used, codes = np.unique(cells.positions, return_inverse=True)
+    return codes.astype(np.intp), [cells.values[i] for i in used]
+
+
 class SampleData:
     """The values of a sampling design, one per record or per counted row of records."""
 
@@ -100,6 +120,18 @@ class SampleData:
         self._counted = number is not None
         self.number = np.ones(n) if number is None else number.astype(np.float64)
 
+    @classmethod
+    def of_frame(cls, sampling: Sampling, frame: Any) -> SampleData:
+        """Those of an opened frame, or of an array of codes, which has no columns."""
+        columns: dict[str, Any] = {}
+        if not isinstance(frame, np.ndarray):
+            from tacit.core import frames
+
+            columns = dict.fromkeys(frame.columns)
+            named = [name for name in sampling.columns if name in columns]
+            columns |= {name: frames.column(frame, name) for name in named}
+        return cls(sampling, columns, None, len(frame))
+
     def rows(self) -> SampleRows:
         """The sample, a row per record."""
         weight = self.design_weights()
@@ -108,7 +140,7 @@ class SampleData:
         fraction = self._fractions(stratum, strata, n_units, unit is not None)
         scale = self.number.sum() / (weight @ self.number)
         scaled = weight * scale
-        found = SampleRows(
+        rows = SampleRows(
             stratum=stratum,
             unit=unit,
             number=self.number,
@@ -121,36 +153,36 @@ class SampleData:
             calibration=getattr(self._sampling.weights, "calibration", None),
         )
         answered = getattr(self._sampling.weights, "answered", None)
-        return found if answered is None else found.restricted(answered)
+        return rows if answered is None else rows.restricted(answered)
 
     def design_weights(self) -> Array:
         """The weight of each record, checked."""
         values = self._sampling.weights
         if values is None:
             return np.ones(self._n)
-        found = self._numbers("weights", values)
+        weights = self._numbers("weights", values)
         for bad, what in (
-            (~np.isfinite(found), "is missing or not finite"),
-            (found == 0, "is 0"),
-            (found < 0, "is negative"),
+            (~np.isfinite(weights), "is missing or not finite"),
+            (weights == 0, "is 0"),
+            (weights < 0, "is negative"),
         ):
             if bad.any():
                 raise DataError(
                     f"weights: the sampling weight {what} {self._where(bad)}; every weight must be "
                     "a number above 0: leave out records that are not in the sample"
                 )
-        return found
+        return weights
 
     def _numbers(self, argument: str, values: Any) -> Array:
         from tacit.core import frames
 
         if not isinstance(values, str):
             try:
-                found = np.asarray(values, np.float64)
+                numbers = np.asarray(values, np.float64)
             except (TypeError, ValueError):
                 raise DataError(f"{argument} must be numbers or the name of a column") from None
-            self._check_length(argument, found)
-            return found
+            self._check_length(argument, numbers)
+            return numbers
         array = self._column(argument, values)
         if not frames.is_numeric(array):
             raise DataError(f"{argument}={values!r}: the column has no numbers")
@@ -159,8 +191,6 @@ class SampleData:
     def _categories(self, argument: str) -> tuple[Index, list[Any]]:
         """The place of each record's label, and the labels."""
         import pyarrow as pa
-
-        from tacit.core import frames
 
         values = getattr(self._sampling, argument)
         if values is None:
@@ -173,13 +203,7 @@ class SampleData:
                 array = pa.array(values)
             except pa.ArrowException as error:
                 raise DataError(f"{argument} must be labels, one per record: {error}") from None
-        seen = frames.distinct(array)
-        names = np.array([value is None for value in seen.values])
-        bad = names[seen.positions]
-        if bad.any():
-            raise DataError(f"{argument}: missing {self._where(bad)}; every record needs one")
-        used, places = np.unique(seen.positions, return_inverse=True)
-        return places.astype(np.intp), [seen.values[i] for i in used]
+        return labels_of(array, argument, self._where)
 
     def _clusters(self, stratum: Index, strata: list[Any]) -> tuple[Index | None, Array]:
         """The cluster of each record, and the number of sampling units of each stratum."""
@@ -225,10 +249,10 @@ class SampleData:
                 if label not in given:
                     raise DataError(f"fpc has no population size of {label!r}")
             return np.array([float(given[label]) for label in strata])
-        each = self._numbers("fpc", given)
+        by_record = self._numbers("fpc", given)
         sizes = np.full(len(strata), np.nan)
-        sizes[stratum] = each
-        if not np.array_equal(sizes[stratum], each):
+        sizes[stratum] = by_record
+        if not np.array_equal(sizes[stratum], by_record):
             raise DataError(
                 "fpc: the population size must be the same for all records of a stratum"
             )
@@ -236,8 +260,7 @@ class SampleData:
 
     def _column(self, argument: str, name: str) -> ArrowColumn:
         if name not in self._table:
-            known = list(self._table)
-            raise DataError(f"{argument}: {unknown('column', name, known)}")
+            raise DataError(f"{argument}: {unknown('column', name, list(self._table))}")
         return self._table[name]
 
     def _check_length(self, argument: str, values: Any) -> None:
@@ -250,7 +273,7 @@ class SampleData:
     def _where(self, bad: Mask) -> str:
         if self._counted:
             return f"for {number_of(round(float(self.number[bad].sum())), 'record')}"
-        return f"at record {int(bad.argmax())} {FROM_0}"
+        return _at_record(bad)
 
 
 def count_sampled(
@@ -263,18 +286,13 @@ def count_sampled(
         raise DataError(
             "counts have no sampling weights, strata or clusters; give the reported records"
         )
-    if isinstance(reported, np.ndarray):
-        codes = encode(reported, schema)
-        return _grouped(schema, codes, SampleData(sampling, {}, None, len(codes)).rows())
     if isinstance(reported, str) or hasattr(reported, "__fspath__") or is_remote(reported):
         return _counted(reported, design, sampling, schema)
     from tacit.core import frames
 
     codes = encode(reported, schema)
-    frame = frames.open_frame(reported)
-    named = [name for name in sampling.columns if name in frame.columns]
-    table = dict.fromkeys(frame.columns) | {name: frames.column(frame, name) for name in named}
-    return _grouped(schema, codes, SampleData(sampling, table, None, len(codes)).rows())
+    frame = reported if isinstance(reported, np.ndarray) else frames.open_frame(reported)
+    return _grouped(schema, codes, SampleData.of_frame(sampling, frame).rows())
 
 
 def _counted(reported: Any, design: Design, sampling: Sampling, schema: Schema) -> PatternTable:

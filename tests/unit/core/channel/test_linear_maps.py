@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.core.channel.linear_maps import (
+from tacit.core.channel.channel import (
     Agreement,
     Dense,
     DiagonalPlusOuter,
