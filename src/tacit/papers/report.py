@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -127,56 +128,15 @@ SHOWN = 40
 #: Tables of at most so many rows are open.
 OPEN = 15
 
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { font: 1rem/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; max-width: 68rem;
-  padding: 1rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
-h2 { font-size: 1.3rem; margin: 2.5rem 0 .3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
-h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
-p { max-width: 46rem; }
-.small { color: #555; font-size: .9rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
-  vertical-align: top; }
-td { white-space: nowrap; }
-th { text-align: right; } th:first-child, td.text, th.text { text-align: left; }
-tbody th { font-weight: 500; text-align: left; min-width: 9rem; }
-ol.small { max-width: 46rem; padding-left: 1.5rem; }
-td.text { white-space: normal; min-width: 16rem; color: #555; }
-.yes { color: #00664b; } .no { color: #a63d00; font-weight: 600; }
-.charts { display: grid; gap: 1rem 2rem; margin-top: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
-figure { margin: 0; break-inside: avoid; }
-figcaption { font-weight: 600; font-size: .95rem; }
-figure svg { width: 100%; max-width: 34rem; height: auto; }
-summary { cursor: pointer; }
-.file { color: #555; font-size: .9rem; }
-@media (max-width: 40rem) { table { font-size: .78rem; } th, td { padding: .2rem .3rem; }
-  tbody th { min-width: 6.5rem; }
-  .cards, .cards tbody { display: block; font-size: .9rem; } .cards thead { display: none; }
-  .cards tr { display: block; border-bottom: 1px solid #ddd; padding: .4rem 0; }
-  .cards th, .cards td { display: flex; justify-content: space-between; gap: 1rem; border: 0;
-    padding: .05rem 0; white-space: normal; }
-  .cards td:empty { display: none; } .cards td::before { content: attr(data-name); color: #555; } }
-@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
-  h2 { break-before: page; margin-top: 0; border: 0; }
-  h2, h3, figcaption, summary { break-after: avoid; } tr { break-inside: avoid; }
-  p, ol.small { max-width: none; } .wide { overflow: visible; } td { white-space: normal; }
-  table { font-size: 8pt; } th, td { padding: .1rem .3rem; }
-  .charts { grid-template-columns: 1fr 1fr; } .cards tbody th { min-width: 14rem; } }
-"""
-
 
 def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -> str:
     """The whole page; `pictures` are SVG elements by the name of their chart."""
     body = "".join(_section(section, pictures) for section in sections)
+    style = files("tacit.papers").joinpath("report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The papers, reproduced</title><style>{_STYLE}</style></head><body>"
+        f"<title>The papers, reproduced</title><style>\n{style}</style></head><body>"
         f"<h1>The papers, reproduced</h1>{_summary(sections, plan)}{body}</body></html>\n"
     )
 
