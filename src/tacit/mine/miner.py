@@ -27,7 +27,7 @@ from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.hypothesis_test import misfit
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.records import PatternTable, count, count_or_list, count_reported
 
 
@@ -262,7 +262,7 @@ def reported_patterns(
     Unless patterns must be `distinct`, records that hardly repeat are not sorted.
     """
     if y is None and (distinct or isinstance(records, PatternTable)):
-        return plain_patterns(records, design)
+        return unweighted_patterns(records, design)
     if y is None:
         return count_reported(records, design, distinct)
     if isinstance(records, PatternTable | str | os.PathLike):
