@@ -607,3 +607,8 @@ def reconstruct(
         return Reconstruction(reported, design)
     plain = partial(count_reported, reported, design, True)
     return Reconstruction(count_answers(plain, wide.reported), wide)
+
+
+def unweighted_patterns(records: Any, design: Design) -> PatternTable:
+    """Count reported records; raise for the pattern table of a sample."""
+    return reconstruct(records, design).patterns.refuse(weights=True)
