@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
-from tacit.papers.data import commonest, first_records
+from tacit.papers.experiments import (
+    MANY,
+    NEAR,
+    PROCEDURES,
+    USUAL,
+    commonest,
+    doubt,
+    first_records,
+    more_trials,
+    most_repeated,
+    summed_up,
+    trials,
+)
 from tacit.papers.report import (
     NO_ESTIMATE,
     Chart,
@@ -20,17 +32,6 @@ from tacit.papers.report import (
     table_of,
 )
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell
-from tacit.papers.tree_repeats import (
-    MANY,
-    NEAR,
-    PROCEDURES,
-    USUAL,
-    doubt,
-    more_trials,
-    most_repeated,
-    summed_up,
-    trials,
-)
 
 NAME = "du-zhan"
 THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)

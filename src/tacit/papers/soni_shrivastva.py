@@ -11,21 +11,22 @@ import numpy as np
 
 from tacit.core.channel import related
 from tacit.core.design import Design
-from tacit.papers.data import commonest, first_records
-from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
-from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
-from tacit.papers.tree_repeats import (
+from tacit.papers.experiments import (
     MANY,
     NEAR,
     PROCEDURES,
     TARGET,
+    commonest,
     doubt,
+    first_records,
     largest_gain,
     more_trials,
     most_repeated,
     summed_up,
     trials,
 )
+from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
 from tacit.reconstruction import Reconstruction

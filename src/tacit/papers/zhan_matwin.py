@@ -28,7 +28,7 @@ from tacit.core.disguise import disguise
 from tacit.core.schema import Schema
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.output.table import Table
-from tacit.papers.data import SHARE, TARGETS, binary
+from tacit.papers.experiments import SHARE, TARGETS, binary
 from tacit.papers.report import (
     NO_ESTIMATE,
     Chart,
