@@ -34,7 +34,7 @@ from tacit.evaluate.classifier import Classifier, Predicted
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
 from tacit.reconstruction.fit import design_fit
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.error_methods import linearised
 from tacit.reconstruction.shares import conditional_shares
@@ -356,7 +356,7 @@ def complement_accuracy(
     The class is disguised with the rest. At theta = 1/2 no estimate exists. Du & Zhan (2003,
     section 4.3); the standard error is ours. `accuracy` gives the same for this design.
     """
-    patterns = plain_patterns(reported, design)
+    patterns = unweighted_patterns(reported, design)
     if not isinstance(_only_group(patterns, design), KeepOrComplementWeights):
         raise DesignError(
             "complement_accuracy is for one related group of yes/no attributes, the target among "
@@ -384,7 +384,7 @@ def personal_accuracy(
     P(Y cc) is estimated from as many draws, and the standard error includes these. At theta = 0 no
     estimate exists, although it is listed. Zhan & Matwin (section 3.4); the standard error is ours.
     """
-    patterns = plain_patterns(reported, design)
+    patterns = unweighted_patterns(reported, design)
     weights = _only_group(patterns, design)
     if not isinstance(weights, KeepOrDrawWeights):
         raise DesignError(

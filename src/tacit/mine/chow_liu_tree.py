@@ -25,7 +25,7 @@ from tacit.models.dependence_tree import MAX_PAIR_CELLS, fit_tree
 from tacit.models.units import UnitReports
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.records import PatternTable, count_or_list, count_reported
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
@@ -142,7 +142,7 @@ class ChowLiuTree(LearntModel):
             return count_or_list(encode(codes, design.schema), design.schema), design
         check_design(self.design)
         if isinstance(X, PatternTable):
-            return plain_patterns(X, self.design), self.design
+            return unweighted_patterns(X, self.design), self.design
         return count_reported(X, self.design, distinct=False), self.design
 
 

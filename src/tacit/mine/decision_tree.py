@@ -30,22 +30,15 @@ from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, 
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
-from tacit.mine.tree.view import TreeRules, TreeView, plain_schema, rules, tree_html, whole_schema
+from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.estimate import OnDemand
 from tacit.reconstruction.fit import design_fit
 from tacit.records import PatternTable
-from tacit.records.keys import column_blocks, distinct
+from tacit.records.keys import column_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-# TreeMiner: what a decision tree and a forest of trees have in common.
-
-
-#: Most categories of an undisguised feature; more would not fit in memory.
-MOST_CATEGORIES = 2048
 
 
 class TreeMiner(Miner):
@@ -54,16 +47,10 @@ class TreeMiner(Miner):
     criterion: str
     max_depth: int | None
 
-    #: The number of categories of each undisguised feature.
-    sizes_: list[int]
-
     def check_arguments(self) -> None:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
         check_max_depth(self.max_depth)
-
-    def feature_sizes(self) -> list[int]:
-        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def of_records(
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
@@ -75,15 +62,6 @@ class TreeMiner(Miner):
         # Fewer possible records than records: find it for each possible one.
         found = find(np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T)
         return np.concatenate([found[block] for block in column_blocks(list(codes.T), sizes)])
-
-    def set_sizes(self, X: npt.NDArray[Any]) -> None:
-        """Set the sizes of undisguised features; refuse codes that are not numbered from 0 on."""
-        if X.max(initial=0) >= MOST_CATEGORIES:
-            raise DataError(
-                f"category {X.max()} is too large: number the categories of a feature from 0 on, "
-                f"at most {MOST_CATEGORIES:,}"
-            )
-        self.sizes_ = [int(column.max()) + 1 for column in X.T]
 
 
 #: With `caution` 0, joint tables of up to this many cells are reconstructed as a whole.
@@ -132,39 +110,27 @@ class DecisionTree(TreeMiner):
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
     ) -> None:
         reports = TreeReports.of(patterns, design, target.name)
-        settings, found = self._growth_settings(), Reconstruction(patterns, design)
-        exact = all(group.exact for group in reports.group_weights)
-        by_likelihood = self.caution is None and not exact
+        settings, reconstruction = self._growth_settings(), Reconstruction(patterns, design)
+        by_likelihood = self.caution is None and not reports.exact
         if by_likelihood:
-            tree = likelihood_tree(found, target.name, settings)
+            tree = likelihood_tree(reconstruction, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
             # The reconstructed joint table, with its negative shares, gives the same tables at
             # every node, for any design, but not their noise.
-            joint, sizes = found.joint(), design.schema.sizes
-            cells = TreeReports.of_cells(joint, sizes, found.n_records, reports.target)
+            joint, n_records = reconstruction.joint(), reconstruction.n_records
+            cells = TreeReports.of_cells(joint, design.schema.sizes, n_records, reports.target)
             tree = grow(cells, settings)
         else:
             tree = grow(reports, settings)
-        self.restore(tree, reports.target)
+        self.restore(tree, design.schema, target.name)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
         self.prior_fit_ = OnDemand(partial(design_fit, patterns, design, (target.name,)))
 
-    def _fit_undisguised(
-        self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
-    ) -> None:
-        self.set_sizes(X)
-        records = np.column_stack([X, codes])
-        sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
-        patterns, counts = distinct(records, sizes)
-        target, n_records = len(sizes) - 1, len(records)
-        reports = TreeReports.true(patterns, counts / n_records, sizes, target, n_records)
-        self.restore(grow(reports, self._growth_settings()), target)
-
-    def restore(self, tree: Tree, target_index: int) -> None:
-        """Set the tree; `target_index` is that of the target in its schema."""
+    def restore(self, tree: Tree, schema: Schema, target: str) -> None:
+        """Set the tree, its schema and target."""
         for name in ("reports_", "biased_", "estimated_tree_", "prior_fit_"):
             self.__dict__.pop(name, None)
-        self.tree_, self.target_index_ = tree, target_index
+        self.tree_, self.schema_, self.target_index_ = tree, schema, schema.index(target)
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes."""
@@ -230,7 +196,7 @@ class DecisionTree(TreeMiner):
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""
         model = copy(self)
-        model.restore(self.tree_.cut(nodes), self.target_index_)
+        model.restore(self.tree_.cut(nodes), self.schema_, self.schema_.names[self.target_index_])
         if hasattr(self, "reports_"):
             model.reports_, model.biased_ = self.reports_, self.biased_
         return model
@@ -279,13 +245,5 @@ class DecisionTree(TreeMiner):
     def view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
         """The tree with its estimated shares, schema and target; `reported` as for `rules`."""
         check_is_fitted(self)
-        tree = self.estimated_tree(reported)
-        if self.design is not None:
-            schema, target = self.design.schema, str(self.target)
-        elif self.features_ is None:
-            names = getattr(self, "feature_names_in_", None)
-            schema, target = plain_schema(self.sizes_, names, self.target, self.classes_)
-        else:
-            target = str(self.target)
-            schema = whole_schema(self.features_, target, self.classes_, self.target_index_)
-        return TreeView(tree, schema, target, self.tree_.label, max_depth)
+        tree, target = self.estimated_tree(reported), self.schema_.names[self.target_index_]
+        return TreeView(tree, self.schema_, target, self.tree_.label, max_depth)

@@ -23,12 +23,9 @@ from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
 from tacit.mine.tree.forest import (
     BAG,
-    GrownForest,
-    grow_forest,
     mean_chances,
     random_growth,
     reported_forest,
-    true_bags,
 )
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings
 from tacit.mine.tree.tree import Tree
@@ -36,7 +33,6 @@ from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.records import PatternTable, Progress
-from tacit.records.keys import distinct
 
 # ForestImportances: how much each attribute contributes to a forest, with standard errors.
 #
@@ -161,22 +157,8 @@ class Forest(TreeMiner):
         rng = np.random.default_rng(self.random_state)
         growth, n_trees = self._growth(len(features)), int(self.n_estimators)
         grown = reported_forest(found, target.name, n_trees, growth, rng, self._tell)
-        self._set_grown(grown, prior)
-
-    def _fit_undisguised(
-        self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
-    ) -> None:
-        self.set_sizes(X)
-        sizes = tuple(max(2, int(column.max()) + 1) for column in X.T)
-        records, counts = distinct(np.column_stack([X, codes]), (*sizes, max(2, len(classes))))
-        bags = true_bags(records, counts, (*sizes, max(2, len(classes))))
-        rng = np.random.default_rng(self.random_state)
-        growth, n_trees = self._growth(len(sizes)), int(self.n_estimators)
-        grown = grow_forest(bags, n_trees, growth, rng, self._tell)
-        self._set_grown(grown, _counted_prior(codes, classes))
-
-    def _set_grown(self, grown: GrownForest, prior: Estimate) -> None:
         self.restore(grown.trees, grown.weights, prior, importances_by_bag(grown.gains, BAG))
+        self.schema_ = design.schema
 
     def restore(
         self,
@@ -207,11 +189,7 @@ class Forest(TreeMiner):
     def importances(self) -> ForestImportances:
         """The importance of every attribute with its standard error, the largest first."""
         check_is_fitted(self)
-        if self.features_ is not None:
-            names = self.features_.names
-        else:
-            own = [f"x{a}" for a in range(self.n_features_in_)]
-            names = tuple(map(str, getattr(self, "feature_names_in_", own)))
+        names = self.schema_.names[:-1] if self.features_ is None else self.features_.names
         value, stderr = self.feature_importances_, self.importances_stderr_
         return ForestImportances.of(str(self.target or "class"), names, value, stderr)
 
@@ -243,14 +221,3 @@ class Forest(TreeMiner):
     def shown(self) -> Table:
         """The importances."""
         return self.importances().to_table()
-
-
-def _counted_prior(codes: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Estimate:
-    """P(class) of true records."""
-    n, labels = len(codes), classes.tolist()
-    labels = labels if len(labels) > 1 else [*labels, "other"]
-    share = np.bincount(codes, minlength=len(labels)) / n
-    covariance = (np.diag(share) - np.outer(share, share)) / n
-    return Estimate.of_covariance(
-        (Attribute("class", labels),), share, covariance, n, "counts", "P(class)"
-    )

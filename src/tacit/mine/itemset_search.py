@@ -36,7 +36,7 @@ from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTest
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import Progress
 
@@ -101,7 +101,7 @@ class Itemsets(TabularResult):
 
     def estimated_on(self, records: Any) -> Itemsets:
         """The same sets with supports from other records, which did not select them."""
-        others = plain_patterns(records, self.design)
+        others = unweighted_patterns(records, self.design)
         supports = supports_of(ReportWeights(others, self.design), self.found)
         return replace(self, estimated=supports, moments=_estimated(supports, self.found))
 
@@ -204,7 +204,7 @@ class ItemsetSearch:
 
     def run(self, records: Any, design: Design, tell: Progress | None = None) -> Itemsets:
         """The itemsets that are found; `tell` is called with the share that is done."""
-        patterns = plain_patterns(records, design)
+        patterns = unweighted_patterns(records, design)
         items = ItemList.of(design, self.items)
         for g in np.unique(items.group):  # no set needs all groups at once
             design.channel(design.groups[g].attributes).require_reconstructable()

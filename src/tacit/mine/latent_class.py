@@ -47,7 +47,7 @@ from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.tables import project
 from tacit.records import PatternTable, Progress, count
 
@@ -511,7 +511,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The log-likelihood per reported record, given as to `fit`."""
         check_is_fitted(self)
         given = self._listed(X) if self.design is None else X
-        model = self._model_of(plain_patterns(given, self._design()))
+        model = self._model_of(unweighted_patterns(given, self._design()))
         return float(model.shares @ model.logs(self._parameters(model)))
 
     def shares(self) -> Estimate:
@@ -571,7 +571,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The patterns to learn from and their design; a truthful one if none is given."""
         if self.design is not None:
             check_design(self.design)
-            return plain_patterns(X, self.design), self.design
+            return unweighted_patterns(X, self.design), self.design
         codes = valid_codes(self, X, reset=True)
         design = design_of_codes(codes)
         return count(encode(codes, design.schema), design.schema), design
@@ -594,7 +594,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         check_is_fitted(self)
         design = self._design()
         if isinstance(reported, PatternTable):
-            return plain_patterns(reported, design)
+            return unweighted_patterns(reported, design)
         given = valid_codes(self, reported, reset=False) if self.design is None else reported
         codes = encode(given, design.reported)
         return PatternTable(design.reported, codes, np.ones(len(codes), np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,8 +25,9 @@ from tacit.errors import DataError
 from tacit.evaluate import accuracy
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.hypothesis_test import misfit
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.records import PatternTable, count, count_or_list, count_reported
 
 
@@ -87,6 +89,11 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
 
     #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
     _distinct: ClassVar[bool] = True
+    #: Most categories of an undisguised feature; more would not fit in memory.
+    _most_categories: ClassVar[int] = 2048
+
+    #: The number of categories of each undisguised feature.
+    sizes_: list[int]
 
     def __init__(self, design: Design | None = None, target: str | None = None) -> None:
         self.design = design
@@ -130,11 +137,20 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     ) -> None:
         """Learn from reported records."""
 
-    @abstractmethod
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
     ) -> None:
-        """Learn from the codes of true records; `codes` are those of their classes."""
+        """Learn from the codes of true records, as if reported truthfully.
+
+        `codes` are those of their classes.
+        """
+        check_codes(X, self._most_categories)
+        self.sizes_ = [int(column.max()) + 1 for column in X.T]
+        names = getattr(self, "feature_names_in_", None)
+        schema, target = schema_of_codes(self.sizes_, names, self.target, classes.tolist())
+        patterns = count(np.column_stack([X, codes]), schema)
+        features = schema.without(target)
+        self._fit_reported(patterns, truthful_design(schema), schema[target], features)
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:
@@ -144,9 +160,9 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
 
-    @abstractmethod
     def feature_sizes(self) -> list[int]:
         """The number of categories of each feature."""
+        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -246,7 +262,7 @@ def reported_patterns(
     Unless patterns must be `distinct`, records that hardly repeat are not sorted.
     """
     if y is None and (distinct or isinstance(records, PatternTable)):
-        return plain_patterns(records, design)
+        return unweighted_patterns(records, design)
     if y is None:
         return count_reported(records, design, distinct)
     if isinstance(records, PatternTable | str | os.PathLike):
@@ -284,13 +300,33 @@ def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
     return np.asarray(codes)
 
 
-def design_of_codes(codes: npt.NDArray[Any]) -> Design:
-    """A truthful design for these codes, with attributes x0, x1, ..."""
-    if codes.max(initial=0) >= MOST_CATEGORIES:
+def check_codes(codes: npt.NDArray[Any], most: int) -> None:
+    """Refuse codes of features that are not numbered from 0 on."""
+    if codes.max(initial=0) >= most:
         raise DataError(
             f"category {codes.max()} is too large: number the categories of a feature from 0 "
-            f"on, at most {MOST_CATEGORIES:,}"
+            f"on, at most {most:,}"
         )
+
+
+def schema_of_codes(
+    sizes: Sequence[int], names: Sequence[str] | None, target: str | None, classes: Sequence[Any]
+) -> tuple[Schema, str]:
+    """A schema for true records that came without one, and the name of its target, the last.
+
+    Features without names are x0, x1, ..., and their categories are the codes. If there is only
+    one class, the schema has "other" as a second one, which no record has.
+    """
+    features = [f"x{i}" for i in range(len(sizes))] if names is None else [str(n) for n in names]
+    name = free_names([target or "class"], features)[target or "class"]
+    labels = list(classes) if len(classes) > 1 else [*classes, "other"]
+    attributes = [Attribute(n, range(max(k, 2))) for n, k in zip(features, sizes, strict=True)]
+    return Schema([*attributes, Attribute(name, labels)]), name
+
+
+def design_of_codes(codes: npt.NDArray[Any]) -> Design:
+    """A truthful design for these codes, with attributes x0, x1, ..."""
+    check_codes(codes, MOST_CATEGORIES)
     sizes = [max(2, int(column.max(initial=0)) + 1) for column in codes.T]
     return truthful_design(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
 

@@ -323,7 +323,7 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
     model = DecisionTree(None, target.name, *settings)
     model.check_arguments()
     tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
-    model.restore(tree, schema.index(target.name))
+    model.restore(tree, schema, target.name)
     if "estimates" in content:
         shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
         model.estimated_tree_ = replace(tree, value=shares)

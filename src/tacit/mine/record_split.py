@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.reconstruction.plain_patterns import plain_patterns
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.records import PatternTable
 
 
@@ -26,7 +26,7 @@ def split_records(
     number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
     if not number or not 0 < share < 1:
         raise DataError(f"share must lie between 0 and 1, got {share!r}")
-    whole = plain_patterns(records, design)
+    whole = unweighted_patterns(records, design)
     first = rng.binomial(whole.counts, share).astype(np.int64)
     parts = (first, whole.counts - first)
     if not all(part.any() for part in parts):

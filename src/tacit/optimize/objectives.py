@@ -11,9 +11,13 @@ A singular M has no estimate: its error is infinite.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tacit.core.arrays import Array, Index
+from tacit.optimize.problem import FrontProblem, SearchResult, check_size
+from tacit.records import Progress
 
 #: A matrix that magnifies beyond this is singular for every purpose.
 _WORST_TRACE = 1e18
@@ -109,3 +113,21 @@ def random_matrices(count: int, prior: Array, rng: np.random.Generator) -> Array
     columns /= columns.sum(axis=1, keepdims=True)
     truth = np.maximum(rng.uniform(-0.3, 1, (count, 1, 1)), 0)
     return np.asarray(truth * np.eye(n) + (1 - truth) * columns)
+
+
+@dataclass(frozen=True)
+class Warner:
+    """The matrices of Warner over a grid of theta, as Huang & Du (2008, section VI-B) draw them.
+
+    Every other method is compared with them. steps: the number of steps of theta from 0 to 1.
+    """
+
+    steps: int = 1000
+
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
+        """The matrices of the grid that keep the bounds, as optimisers see them."""
+        steps, slack = check_size(self.steps, "steps", 1), 1 + 1e-12
+        largest_epsilon = np.log(problem.ratio) * slack
+        every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
+        within = (m for m in every if worst_posterior(m, problem.p) <= problem.cap * slack)
+        return SearchResult(tuple(m for m in within if epsilon(m) <= largest_epsilon))

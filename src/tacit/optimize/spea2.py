@@ -31,9 +31,8 @@ import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.errors import DesignError, FileError
-from tacit.optimize.objectives import errors, privacies, random_matrices, unbeaten
+from tacit.optimize.objectives import Warner, errors, privacies, random_matrices, unbeaten
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_size
-from tacit.optimize.warner import Warner
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Progress
 

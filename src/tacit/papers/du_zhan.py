@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
-from tacit.papers.data import commonest, first_records
+from tacit.papers.experiments import (
+    MANY,
+    NEAR,
+    PROCEDURES,
+    USUAL,
+    commonest,
+    doubt,
+    first_records,
+    more_trials,
+    most_repeated,
+    summed_up,
+    trials,
+)
 from tacit.papers.report import (
     NO_ESTIMATE,
     Chart,
@@ -19,18 +31,7 @@ from tacit.papers.report import (
     points,
     table_of,
 )
-from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, setting
-from tacit.papers.tree_repeats import (
-    MANY,
-    NEAR,
-    PROCEDURES,
-    USUAL,
-    doubt,
-    more_trials,
-    most_repeated,
-    summed_up,
-    trials,
-)
+from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell
 
 NAME = "du-zhan"
 THETAS = (0.1, 0.2, 0.3, 0.4, 0.45, 0.51, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -50,39 +51,39 @@ WHY = (
 def settings(plan: Plan) -> list[Setting]:
     """A setting per theta; and for some of them, another with more repeats."""
     repeats = plan.count(REPEATS, QUICK)
-    own = [setting(NAME, f"theta-{theta}", repeats, plan, SECONDS, theta=theta) for theta in THETAS]
+    usual = [plan.setting(NAME, f"theta-{t}", repeats, SECONDS, theta=t) for t in THETAS]
     if plan.small:
-        return own
+        return usual
     more = [
-        setting(NAME, f"theta-{t}-more", MANY, plan, SECONDS / 4, theta=t, more=1) for t in UNSURE
+        plan.setting(NAME, f"theta-{t}-more", MANY, SECONDS / 4, theta=t, more=1) for t in UNSURE
     ]
-    return own + more
+    return usual + more
 
 
-def run(one: Setting, tell: Tell) -> Rows:
+def run(setting: Setting, tell: Tell) -> Rows:
     """Accuracy of both procedures, on true and on disguised test records."""
     _, schema = first_records()
-    design = Design(schema, [Group(schema.names, related(theta=str(one["theta"])))])
-    own = {"theta": one["theta"]}
-    if "more" in dict(one.values):
+    design = Design(schema, [Group(schema.names, related(theta=str(setting["theta"])))])
+    columns = {"theta": setting["theta"]}
+    if "more" in dict(setting.values):
         unknown = {"estimated": None, "estimated_stderr": None}
-        return [{**own, **more_trials(design, one, tell), **unknown}]
-    found = []
-    for repeat in range(one.repeats):
-        if repeat == 0 or one["theta"] != 1:  # without a disguise all repeats are the same
-            trial, _ = trials(design, one.rng(repeat), ("entropy",))
-        found.append(trial)
+        return [{**columns, **more_trials(design, setting, tell), **unknown}]
+    repeats = []
+    for repeat in range(setting.repeats):
+        if repeat == 0 or setting["theta"] != 1:  # without a disguise all repeats are the same
+            trial, _ = trials(design, setting.rng(repeat), ("entropy",))
+        repeats.append(trial)
         tell(repeat + 1)
     return [
-        {**own, "procedure": name, "repeats": one.repeats}
-        | summed_up([trial["entropy", name] for trial in found])
+        {**columns, "procedure": name, "repeats": setting.repeats}
+        | summed_up([trial["entropy", name] for trial in repeats])
         for name in PROCEDURES
     ]
 
 
 def section(results: Results) -> Section:
     """Both figures of the paper, and the accuracy estimated from disguised records."""
-    rows = [row for found in results.values() for row in found]
+    rows = [row for setting_rows in results.values() for row in setting_rows]
     return Section(
         NAME,
         "Decision trees from disguised records",
@@ -107,11 +108,11 @@ def section(results: Results) -> Section:
         _checks(rows),
         _charts(rows),
         {"du-zhan": table_of("ID3 on Adult: accuracy by theta", rows)},
-        _found(rows),
+        _summary(rows),
     )
 
 
-def _found(rows: Rows) -> str:
+def _summary(rows: Rows) -> str:
     """The summary's sentences."""
 
     def mean(theta: float, procedure: str) -> str:
@@ -170,7 +171,7 @@ def _charts(rows: Rows) -> list[Chart]:
         ]
         for y, said in (("mean", ""), ("estimated", ", estimated"), ("variance", ""))
     )
-    pairs = [one for both in zip(mean, estimated, strict=True) for one in both]
+    pairs = [setting for both in zip(mean, estimated, strict=True) for setting in both]
     return [
         Chart("du-zhan-mean", "ID3: mean accuracy", "theta", "accuracy", pairs, level=level),
         Chart("du-zhan-variance", "ID3: variance of the accuracy", "theta", "variance", variance),
@@ -179,5 +180,5 @@ def _charts(rows: Rows) -> list[Chart]:
 
 def _points(rows: Rows, y: str, procedure: str) -> list[Point]:
     """Points of one procedure, with a gap at theta = 1/2."""
-    known = [(x, y) for x, y in points(rows, y, procedure=procedure) if y is not None]
-    return [*known, (0.5, None)]
+    estimated = [(x, y) for x, y in points(rows, y, procedure=procedure) if y is not None]
+    return [*estimated, (0.5, None)]

@@ -19,7 +19,7 @@ from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
 from tacit.optimize.problem import SearchMethod
 from tacit.output.table import Table
 from tacit.papers.report import Chart, Check, Curve, Section, matching, points, table_of
-from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, setting
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.reconstruction.likelihood import most_likely
 
 NAME = "huang-du"
@@ -92,8 +92,8 @@ def settings(plan: Plan) -> list[Setting]:
     sizes = {"Warner": 200 if plan.quick else 1000, "Spea2": generations, **points}
     draws = QUICK_DRAWS if plan.quick else DRAWS
     return [
-        setting(
-            NAME, f"{case.name}-{method.lower()}", STEPS, plan, SECONDS[method] * sizes[method],
+        plan.setting(
+            NAME, f"{case.name}-{method.lower()}", STEPS, SECONDS[method] * sizes[method],
             case=case.name, method=method, size=sizes[method], delta=case.delta,
             draws=draws if case.iterative else 0,
         )
@@ -102,19 +102,19 @@ def settings(plan: Plan) -> list[Setting]:
     ]  # fmt: skip
 
 
-def run(one: Setting, tell: Tell) -> Rows:
+def run(setting: Setting, tell: Tell) -> Rows:
     """The front and, for some cases, its error with the iterative estimator."""
-    method = _method(one["method"], one["size"], one.seed)
-    found = front(
-        prior_of(one["case"]),
+    method = _method(setting["method"], setting["size"], setting.seed)
+    channels = front(
+        prior_of(setting["case"]),
         RECORDS,
-        one["delta"],
+        setting["delta"],
         method=method,
         progress=lambda done: tell(int(STEPS * done)),
     )
-    rows = [_row(one, found, i) for i in _thinned(len(found), 100)]
-    if one["draws"]:
-        rows += [_row(one, found, i, again=True) for i in _thinned(len(found), CHANNELS)]
+    rows = [_row(setting, channels, i) for i in _thinned(len(channels), 100)]
+    if setting["draws"]:
+        rows += [_row(setting, channels, i, again=True) for i in _thinned(len(channels), CHANNELS)]
     return rows
 
 
@@ -135,22 +135,22 @@ def _thinned(size: int, most: int) -> list[int]:
     return [int(i) for i in np.unique(np.linspace(0, size - 1, min(size, most)).round())]
 
 
-def _row(one: Setting, found: Front, i: int, again: bool = False) -> dict[str, Any]:
+def _row(setting: Setting, channels: Front, i: int, again: bool = False) -> dict[str, Any]:
     """A channel of a front; `again` with the mean squared error of the iterative estimate (eq. 3),
     over drawn data sets.
     """
-    matrix, error = np.asarray(found.channels[i]), None
+    matrix, error = np.asarray(channels.channels[i]), None
     if again:
-        prior = prior_of(one["case"])
-        drawn = one.rng(i).multinomial(RECORDS, matrix @ prior, size=one["draws"]) / RECORDS
+        prior = prior_of(setting["case"])
+        drawn = setting.rng(i).multinomial(RECORDS, matrix @ prior, size=setting["draws"]) / RECORDS
         errors = [np.mean((most_likely(matrix, shares) - prior) ** 2) for shares in drawn]
         error = float(np.mean(errors))
     return {
-        "case": f"{one['case']}-iterative" if again else one["case"],
-        "method": one["method"],
-        "privacy": float(found.privacy[i]),
-        "mse": float(found.mse[i]),
-        "lower_bound": float(found.lower_bound[i]),
+        "case": f"{setting['case']}-iterative" if again else setting["case"],
+        "method": setting["method"],
+        "privacy": float(channels.privacy[i]),
+        "mse": float(channels.mse[i]),
+        "lower_bound": float(channels.lower_bound[i]),
         "reported": len(matrix),
         "iterative_mse": error,
     }
@@ -158,7 +158,7 @@ def _row(one: Setting, found: Front, i: int, again: bool = False) -> dict[str, A
 
 def section(results: Results) -> Section:
     """Every front, and the ranges."""
-    rows = [row for found in results.values() for row in found]
+    rows = [row for setting_rows in results.values() for row in setting_rows]
     return Section(
         NAME,
         "Optimal channels",
@@ -180,11 +180,11 @@ def section(results: Results) -> Section:
         _checks(rows),
         _charts(rows),
         {"huang-du-ranges": _ranges(rows), "huang-du": table_of("Every front", rows)},
-        _found(rows),
+        _summary(rows),
     )
 
 
-def _found(rows: Rows) -> str:
+def _summary(rows: Rows) -> str:
     """The summary's sentences."""
 
     def told(method: str) -> str:
@@ -204,10 +204,10 @@ def _least(rows: Rows, case: str, method: str) -> float:
 
 
 def _checks(rows: Rows) -> list[Check]:
-    made = []
+    checks = []
     for delta in DELTAS:
         case = f"normal-{delta}"
-        made += [
+        checks += [
             Check(
                 f"smallest privacy of Warner, delta {delta}",
                 _least(rows, case, "Warner"),
@@ -225,7 +225,7 @@ def _checks(rows: Rows) -> list[Check]:
                 "The published number is that of their search; the limit is 1 - delta.",
             ),
         ]
-    return made
+    return checks
 
 
 def _ranges(rows: Rows) -> Table:
@@ -234,7 +234,7 @@ def _ranges(rows: Rows) -> Table:
 
 
 def _charts(rows: Rows) -> list[Chart]:
-    found = [_chart(rows, case.name, case.title, "mse") for case in CASES]
+    charts = [_chart(rows, case.name, case.title, "mse") for case in CASES]
     again = [
         _chart(
             rows, f"{case.name}-iterative", f"{case.title}, iterative estimator", "iterative_mse"
@@ -242,7 +242,7 @@ def _charts(rows: Rows) -> list[Chart]:
         for case in CASES
         if case.iterative
     ]
-    return found + again
+    return charts + again
 
 
 def _chart(rows: Rows, case: str, title: str, key: str) -> Chart:

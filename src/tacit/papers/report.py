@@ -1,6 +1,6 @@
-"""The section of the report on one paper: sentences, comparisons with published numbers, charts.
+"""The report: sections of text, comparisons with published numbers and charts, as one HTML page.
 
-Values only; `report_page` arranges them, `report_files` draws and writes them.
+The page loads nothing from elsewhere. Figures are also SVG files; every number is in a CSV file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Section:
-    """One paper; `found` are the sentences of the summary, `said` those of its own section.
+    """One paper; `summary` is for the summary, `text` has the paragraphs of its own section.
 
     `tables` has the name of each table's file.
     """
@@ -99,21 +100,21 @@ class Section:
     name: str
     title: str
     paper: str
-    said: Sequence[str]
+    text: Sequence[str]
     checks: Sequence[Check] = ()
     charts: Sequence[Chart] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
-    found: str = ""
+    summary: str = ""
 
 
-def matching(rows: Rows, **own: Value) -> Rows:
+def matching(rows: Rows, **values: Value) -> Rows:
     """The rows with these values."""
-    return [row for row in rows if all(row[key] == value for key, value in own.items())]
+    return [row for row in rows if all(row[key] == value for key, value in values.items())]
 
 
-def points(rows: Rows, y: str, x: str = "theta", **own: Value) -> list[Point]:
+def points(rows: Rows, y: str, x: str = "theta", **values: Value) -> list[Point]:
     """Points of the rows with these values."""
-    return [(float(row[x]), row[y]) for row in matching(rows, **own)]
+    return [(float(row[x]), row[y]) for row in matching(rows, **values)]
 
 
 def table_of(title: str, rows: Rows) -> Table:
@@ -122,64 +123,20 @@ def table_of(title: str, rows: Rows) -> Table:
     return Table(heads, [[row[name] for name in heads] for row in rows], title)
 
 
-# The report as one HTML page that loads nothing from elsewhere.
-
-
 #: Rows of a table that the page shows; all of them are in its CSV file.
 SHOWN = 40
 #: Tables of at most so many rows are open.
 OPEN = 15
 
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { font: 1rem/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; max-width: 68rem;
-  padding: 1rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: .5rem 0; }
-h2 { font-size: 1.3rem; margin: 2.5rem 0 .3rem; border-top: 1px solid #ccc; padding-top: 1rem; }
-h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
-p { max-width: 46rem; }
-.small { color: #555; font-size: .9rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd;
-  vertical-align: top; }
-td { white-space: nowrap; }
-th { text-align: right; } th:first-child, td.text, th.text { text-align: left; }
-tbody th { font-weight: 500; text-align: left; min-width: 9rem; }
-ol.small { max-width: 46rem; padding-left: 1.5rem; }
-td.text { white-space: normal; min-width: 16rem; color: #555; }
-.yes { color: #00664b; } .no { color: #a63d00; font-weight: 600; }
-.charts { display: grid; gap: 1rem 2rem; margin-top: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
-figure { margin: 0; break-inside: avoid; }
-figcaption { font-weight: 600; font-size: .95rem; }
-figure svg { width: 100%; max-width: 34rem; height: auto; }
-summary { cursor: pointer; }
-.file { color: #555; font-size: .9rem; }
-@media (max-width: 40rem) { table { font-size: .78rem; } th, td { padding: .2rem .3rem; }
-  tbody th { min-width: 6.5rem; }
-  .cards, .cards tbody { display: block; font-size: .9rem; } .cards thead { display: none; }
-  .cards tr { display: block; border-bottom: 1px solid #ddd; padding: .4rem 0; }
-  .cards th, .cards td { display: flex; justify-content: space-between; gap: 1rem; border: 0;
-    padding: .05rem 0; white-space: normal; }
-  .cards td:empty { display: none; } .cards td::before { content: attr(data-name); color: #555; } }
-@media print { html { font-size: 9pt; } body { max-width: none; padding: 0; }
-  h2 { break-before: page; margin-top: 0; border: 0; }
-  h2, h3, figcaption, summary { break-after: avoid; } tr { break-inside: avoid; }
-  p, ol.small { max-width: none; } .wide { overflow: visible; } td { white-space: normal; }
-  table { font-size: 8pt; } th, td { padding: .1rem .3rem; }
-  .charts { grid-template-columns: 1fr 1fr; } .cards tbody th { min-width: 14rem; } }
-"""
-
 
 def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -> str:
     """The whole page; `pictures` are SVG elements by the name of their chart."""
     body = "".join(_section(section, pictures) for section in sections)
+    style = files("tacit.papers").joinpath("report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The papers, reproduced</title><style>{_STYLE}</style></head><body>"
+        f"<title>The papers, reproduced</title><style>\n{style}</style></head><body>"
         f"<h1>The papers, reproduced</h1>{_summary(sections, plan)}{body}</body></html>\n"
     )
 
@@ -189,8 +146,8 @@ def summary_table(sections: Sequence[Section]) -> Table:
     rows = []
     for section in sections:
         compared = [check for check in section.checks if check.holds is not None]
-        known = [check for check in section.checks if check.difference is not None]
-        largest = max(known, key=lambda check: abs(check.difference or 0), default=None)
+        compared_to = [check for check in section.checks if check.difference is not None]
+        largest = max(compared_to, key=lambda check: abs(check.difference or 0), default=None)
         rows.append(
             (
                 section.title,
@@ -206,9 +163,9 @@ def summary_table(sections: Sequence[Section]) -> Table:
 
 def checks_table(section: Section) -> Table:
     """A row per number that is compared."""
-    held = {True: "yes", False: "no", None: ""}
+    within = {True: "yes", False: "no", None: ""}
     rows = [
-        (c.what, c.published, c.reference, c.ours, c.difference, held[c.holds], c.why)
+        (c.what, c.published, c.reference, c.ours, c.difference, within[c.holds], c.why)
         for c in section.checks
     ]
     heads = ("what", "published", "measured before", "ours", "difference", "within tolerance")
@@ -225,15 +182,15 @@ def _summary(sections: Sequence[Section], plan: Plan) -> str:
         (Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>'), *counts, signed(d), where)
         for section, (title, *counts, d, where) in zip(sections, table.rows, strict=True)
     ]
-    found = "".join(
-        f"<p><b>{_text(section.title)}.</b> {_text(section.found)}</p>"
+    summaries = "".join(
+        f"<p><b>{_text(section.title)}.</b> {_text(section.summary)}</p>"
         for section in sections
-        if section.found
+        if section.summary
     )
     return (
         "<p>The experiments of the papers as they are described, beside tacit's own answer. If a "
         f"paper prints no number, ours is compared with one measured before. {size}</p>"
-        f"{_wide(replace(table, rows=rows), cards=True)}{found}"
+        f"{_wide(replace(table, rows=rows), cards=True)}{summaries}"
         f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
         "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
     )
@@ -244,12 +201,12 @@ def _wide(table: Table, cards: bool = False) -> str:
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
-    said = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.said)
+    text = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.text)
     charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
     tables = "".join(_table(name, table) for name, table in section.tables.items())
     return (
         f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
-        f'<p class="small">{_text(section.paper)}</p>{said}{_checks(section)}'
+        f'<p class="small">{_text(section.paper)}</p>{text}{_checks(section)}'
         f'<div class="charts">{charts}</div>{tables}</section>'
     )
 
@@ -262,10 +219,10 @@ def _checks(section: Section) -> str:
         (
             *numbers,
             signed(difference),
-            Markup(f'<b class="{held}">{held}</b>'),
+            Markup(f'<b class="{within}">{within}</b>'),
             chr(ord("a") + reasons.index(why)) if why else "",
         )
-        for *numbers, difference, held, why in table.rows
+        for *numbers, difference, within, why in table.rows
     ]
     said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
     return (
@@ -310,9 +267,6 @@ def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-# write_report: the page, its figures as SVG files and every number as CSV files.
-
-
 PAGE = "report.html"
 #: Colours that are distinct for colour-blind readers (Okabe & Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
@@ -334,7 +288,9 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
             pictures[chart.name] = re.sub(
                 r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", picture
             )
-            rows: list[Any] = [(one.label, x, y) for one in chart.curves for x, y in one.ordered]
+            rows: list[Any] = [
+                (curve.label, x, y) for curve in chart.curves for x, y in curve.ordered
+            ]
             if chart.level is not None:
                 rows.append((chart.level[0], None, chart.level[1]))
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
@@ -347,16 +303,16 @@ def draw(chart: Chart) -> Figure:
     """The figure of a chart; it marks places where no estimate exists."""
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
-    for one in chart.curves:
-        _draw(axes, one)
+    for curve in chart.curves:
+        _draw(axes, curve)
     if chart.level is not None:
         name, height = chart.level
         axes.axhline(height, color="#999999", lw=0.8, ls=":", label=name)
-    points = [point for one in chart.curves for point in one.points]
-    for place in sorted({x for x, y in points if y is None}):
-        axes.axvline(place, color="#999999", lw=0.8, ls=(0, (1, 3)))
+    points = [point for curve in chart.curves for point in curve.points]
+    for gap in sorted({x for x, y in points if y is None}):
+        axes.axvline(gap, color="#999999", lw=0.8, ls=(0, (1, 3)))
         axes.text(
-            place, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
+            gap, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
             transform=axes.get_xaxis_transform(), va="bottom", ha="left",
         )  # fmt: skip
     if chart.log:
@@ -371,14 +327,14 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
-def _draw(axes: Any, one: Curve) -> None:
+def _draw(axes: Any, curve: Curve) -> None:
     axes.plot(
-        [x for x, _ in one.ordered],
-        [math.nan if y is None else y for _, y in one.ordered],
-        color=COLOURS[one.colour % len(COLOURS)],
-        marker=MARKERS[one.colour % len(MARKERS)] if one.marks else None,
+        [x for x, _ in curve.ordered],
+        [math.nan if y is None else y for _, y in curve.ordered],
+        color=COLOURS[curve.colour % len(COLOURS)],
+        marker=MARKERS[curve.colour % len(MARKERS)] if curve.marks else None,
         ms=3.5,
         lw=1.4,
-        ls="--" if one.dashed else "-",
-        label=one.label,
+        ls="--" if curve.dashed else "-",
+        label=curve.label,
     )

@@ -3,6 +3,10 @@
 A setting is a frozen description that fits in a small file; all its randomness comes from its
 seed, its own name and the number of the repeat, so neither the order of settings nor the number
 of processes changes a result.
+
+Every setting is a job. Results are written as soon as a setting is finished, one small JSON file
+each, complete or absent. So a run that was stopped continues from there; an unfinished setting
+starts again.
 """
 
 from __future__ import annotations
@@ -62,6 +66,12 @@ class Plan:
             return self.repeats
         return quick if self.quick else published
 
+    def setting(
+        self, study: str, name: str, repeats: int, seconds: float = 1.0, **values: Value
+    ) -> Setting:
+        """A setting of this plan."""
+        return Setting(study, name, repeats, self.seed, tuple(sorted(values.items())), seconds)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -82,20 +92,13 @@ class Setting:
 
     def rng(self, repeat: int, of: str | None = None) -> np.random.Generator:
         """The generator of one repeat; settings of a study with the same `of` share it."""
-        own = zlib.crc32(f"{self.study}/{self.name if of is None else of}".encode())
-        return np.random.default_rng(np.random.SeedSequence([self.seed, own, repeat]))
+        stream = zlib.crc32(f"{self.study}/{self.name if of is None else of}".encode())
+        return np.random.default_rng(np.random.SeedSequence([self.seed, stream, repeat]))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content that identifies the setting."""
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-        return {**own, "values": dict(self.values)}
-
-
-def setting(
-    study: str, name: str, repeats: int, plan: Plan, seconds: float = 1.0, **values: Value
-) -> Setting:
-    """A setting of a plan."""
-    return Setting(study, name, repeats, plan.seed, tuple(sorted(values.items())), seconds)
+        content = {part.name: getattr(self, part.name) for part in fields(self) if part.compare}
+        return {**content, "values": dict(self.values)}
 
 
 def moments(scores: Sequence[float], alike: int = 1) -> dict[str, Any]:
@@ -116,9 +119,6 @@ def moments(scores: Sequence[float], alike: int = 1) -> dict[str, Any]:
     means = divisions.mean(axis=1)
     error = float((means - means[0]).std(ddof=1) / np.sqrt(len(divisions)))
     return {"mean": mean, "variance": variance, "stderr": error}
-
-
-# Finished settings on disk: one small JSON file each, complete or absent.
 
 
 #: Seconds after which an unfinished file is considered abandoned.
@@ -183,12 +183,6 @@ def kept(folder: Path, setting: Setting) -> Rows | None:
     return rows if same else None
 
 
-# run: the settings that are not finished yet, on several processes.
-#
-# Every setting is a job. Results are written as soon as a setting is finished, so a run that was
-# stopped continues from there; an unfinished setting starts again.
-
-
 #: Seconds between checks for messages of the processes.
 _LOOK = 0.2
 
@@ -229,23 +223,23 @@ def run(
     watch: Watch | None = None,
 ) -> dict[Setting, Rows]:
     """The rows of every setting, in the given order; finished settings are not run again."""
-    found = {one: rows for one in settings if (rows := kept(folder, one)) is not None}
-    left = [one for one in settings if one not in found]
-    work = sum(one.repeats * one.seconds for one in settings)
-    progress = Progress(len(settings), sum(one.repeats for one in settings), work)
-    progress.settings_done = len(found)
-    for one in found:
-        progress.add(one, one.repeats)
+    results = {setting: rows for setting in settings if (rows := kept(folder, setting)) is not None}
+    left = [setting for setting in settings if setting not in results]
+    work = sum(setting.repeats * setting.seconds for setting in settings)
+    progress = Progress(len(settings), sum(setting.repeats for setting in settings), work)
+    progress.settings_done = len(results)
+    for setting in results:
+        progress.add(setting, setting.repeats)
     watch = watch or (lambda _: None)
     watch(progress)
     working = _alone if processes == 1 else _several
     with closing(working(left, job, processes, _RepeatCounter(left, progress, watch))) as finished:
-        for one, rows in finished:
-            keep(folder, one, rows)
-            found[one] = rows
+        for setting, rows in finished:
+            keep(folder, setting, rows)
+            results[setting] = rows
             progress.settings_done += 1
             watch(progress)
-    return {one: found[one] for one in settings}
+    return {setting: results[setting] for setting in settings}
 
 
 class _RepeatCounter:
@@ -253,7 +247,7 @@ class _RepeatCounter:
 
     def __init__(self, settings: Sequence[Setting], progress: Progress, watch: Watch) -> None:
         self._progress, self._watch = progress, watch
-        self._settings = {_name(one): one for one in settings}
+        self._settings = {_name(setting): setting for setting in settings}
         self._done: dict[str, int] = {}
 
     def __call__(self, name: str, done: int) -> None:
@@ -272,9 +266,9 @@ def _alone(
 ) -> Finished:
     """Run one after the other, in this process."""
     with threadpool_limits(1):
-        for one in settings:
-            yield one, job(one, partial(counter, _name(one)))
-            counter(_name(one), one.repeats)
+        for setting in settings:
+            yield setting, job(setting, partial(counter, _name(setting)))
+            counter(_name(setting), setting.repeats)
 
 
 def _several(
@@ -286,22 +280,22 @@ def _several(
     with context.Pool(processes, _begin, (messages, job)) as pool:
         coming = pool.imap_unordered(_work, settings)
         for _ in settings:
-            one, rows = _next(coming, messages, counter)
-            counter(_name(one), one.repeats)
-            yield one, rows
+            setting, rows = _next(coming, messages, counter)
+            counter(_name(setting), setting.repeats)
+            yield setting, rows
 
 
 def _next(
     coming: IMapIterator[Any], messages: Any, counter: _RepeatCounter
 ) -> tuple[Setting, Rows]:
     """The next result; messages that arrive meanwhile are passed on."""
-    found: tuple[Setting, Rows] | None = None
-    while found is None:
+    finished: tuple[Setting, Rows] | None = None
+    while finished is None:
         with suppress(multiprocessing.TimeoutError):
-            found = coming.next(_LOOK)
+            finished = coming.next(_LOOK)
         while not messages.empty():
             counter(*messages.get())
-    return found
+    return finished
 
 
 #: The arguments that a process of the pool was started with.
@@ -324,6 +318,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _work(one: Setting) -> tuple[Setting, Rows]:
+def _work(setting: Setting) -> tuple[Setting, Rows]:
     with threadpool_limits(1):
-        return one, _own["job"](one, lambda done: _own["messages"].put((_name(one), done)))
+        return setting, _own["job"](
+            setting, lambda done: _own["messages"].put((_name(setting), done))
+        )

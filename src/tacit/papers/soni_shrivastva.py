@@ -11,21 +11,22 @@ import numpy as np
 
 from tacit.core.channel import related
 from tacit.core.design import Design
-from tacit.papers.data import commonest, first_records
-from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
-from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, setting
-from tacit.papers.tree_repeats import (
+from tacit.papers.experiments import (
     MANY,
     NEAR,
     PROCEDURES,
     TARGET,
+    commonest,
     doubt,
+    first_records,
     largest_gain,
     more_trials,
     most_repeated,
     summed_up,
     trials,
 )
+from tacit.papers.report import NO_ESTIMATE, Chart, Check, Curve, Section, points, table_of
+from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
 from tacit.reconstruction import Reconstruction
@@ -47,49 +48,51 @@ def settings(plan: Plan) -> list[Setting]:
     repeats = plan.count(REPEATS, QUICK)
     thetas = FEW if plan.quick else THETAS
     mined = [
-        setting(NAME, f"groups-{g}-theta-{theta}", repeats, plan, SECONDS, groups=g, theta=theta)
+        plan.setting(NAME, f"groups-{g}-theta-{theta}", repeats, SECONDS, groups=g, theta=theta)
         for g in GROUPS
         for theta in thetas
     ]
     if not plan.small:
         name, seconds = f"theta-{HELD}-more", SECONDS / 8
         mined += [
-            setting(NAME, f"groups-{g}-{name}", MANY, plan, seconds, groups=g, theta=HELD, more=1)
+            plan.setting(NAME, f"groups-{g}-{name}", MANY, seconds, groups=g, theta=HELD, more=1)
             for g in GROUPS
         ]
     text = " ".join(str(theta) for theta in thetas)
-    return [*mined, setting(NAME, "privacy", 1, plan, thetas=text)]
+    return [*mined, plan.setting(NAME, "privacy", 1, thetas=text)]
 
 
-def run(one: Setting, tell: Tell) -> Rows:
+def run(setting: Setting, tell: Tell) -> Rows:
     """Accuracy and gain; or, for the last setting, privacy."""
-    if one.name == "privacy":
-        return _privacy([float(theta) for theta in one["thetas"].split()])
+    if setting.name == "privacy":
+        return _privacy([float(theta) for theta in setting["thetas"].split()])
     _, schema = first_records()
-    design = grouped(schema, one["groups"], lambda _: related(theta=str(one["theta"])))
-    own = {"groups": one["groups"], "theta": one["theta"]}
-    if "more" not in dict(one.values):
-        return [own | row for row in _mined(design, one, tell)]
+    design = grouped(schema, setting["groups"], lambda _: related(theta=str(setting["theta"])))
+    columns = {"groups": setting["groups"], "theta": setting["theta"]}
+    if "more" not in dict(setting.values):
+        return [columns | row for row in _mined(design, setting, tell)]
     unknown = {"estimated": None, "estimated_stderr": None, "gain": None}
-    return [{**own, "tree": CRITERIA["entropy"], **more_trials(design, one, tell), **unknown}]
+    return [
+        {**columns, "tree": CRITERIA["entropy"], **more_trials(design, setting, tell), **unknown}
+    ]
 
 
-def _mined(design: Design, one: Setting, tell: Tell) -> Rows:
+def _mined(design: Design, setting: Setting, tell: Tell) -> Rows:
     """Both trees by both procedures, and the gain of the best split of all records."""
-    found, gains = [], []
-    for repeat in range(one.repeats):
-        if repeat == 0 or one["theta"] != 1:  # without a disguise all repeats are the same
-            trial, reported = trials(design, one.rng(repeat), tuple(CRITERIA))
+    results, gains = [], []
+    for repeat in range(setting.repeats):
+        if repeat == 0 or setting["theta"] != 1:  # without a disguise all repeats are the same
+            trial, reported = trials(design, setting.rng(repeat), tuple(CRITERIA))
             gain = largest_gain(Reconstruction(reported, design), TARGET)
-        found.append(trial)
+        results.append(trial)
         gains.append(gain)
         tell(repeat + 1)
     return [
         {
             "tree": tree,
             "procedure": name,
-            "repeats": one.repeats,
-            **summed_up([trial[criterion, name] for trial in found]),
+            "repeats": setting.repeats,
+            **summed_up([trial[criterion, name] for trial in results]),
             "gain": float(np.mean(gains)),
         }
         for criterion, tree in CRITERIA.items()
@@ -110,7 +113,9 @@ def _privacy(thetas: list[float]) -> Rows:
 
 def section(results: Results) -> Section:
     """Accuracy, gain and privacy against theta and groups."""
-    rows = [row for name, found in results.items() for row in found if name != "privacy"]
+    rows = [
+        row for name, setting_rows in results.items() for row in setting_rows if name != "privacy"
+    ]
     privacy = results["privacy"]
     return Section(
         NAME,
@@ -137,24 +142,24 @@ def section(results: Results) -> Section:
             "soni-shrivastva": table_of("Accuracy and gain by groups and theta", rows),
             "soni-shrivastva-privacy": table_of("Privacy by groups and theta", privacy),
         },
-        _found(rows, privacy),
+        _summary(rows, privacy),
     )
 
 
-def _found(rows: Rows, privacy: Rows) -> str:
+def _summary(rows: Rows, privacy: Rows) -> str:
     """The summary's sentences."""
 
-    def told(found: Rows, key: str, **own: Any) -> str:
-        values = [points(found, key, groups=groups, **own)[0][1] for groups in GROUPS]
-        return ", ".join(f"{value:.4f}" for value in values)
+    def shares(rows: Rows, key: str, **values: Any) -> str:
+        shown = [points(rows, key, groups=groups, **values)[0][1] for groups in GROUPS]
+        return ", ".join(f"{value:.4f}" for value in shown)
 
     at: dict[str, Any] = {"theta": HELD, "tree": "ID3"}
     return (
         f"With one to four groups at theta {HELD:g}, ID3 gets "
-        f"{told(rows, 'mean', procedure='literal', **at)} right by the literal procedure and "
-        f"{told(rows, 'mean', procedure='noise-aware', **at)} by the noise-aware one; the best "
-        f"guess of a whole record is wrong for {told(privacy, 'map_record', theta=HELD)} of them: "
-        "more groups, more privacy, as the paper says."
+        f"{shares(rows, 'mean', procedure='literal', **at)} right by the literal procedure and "
+        f"{shares(rows, 'mean', procedure='noise-aware', **at)} by the noise-aware one; the best "
+        f"guess of a whole record is wrong for {shares(privacy, 'map_record', theta=HELD)} of "
+        "them: more groups, more privacy, as the paper says."
     )
 
 
@@ -162,7 +167,7 @@ def _checks(rows: Rows) -> list[Check]:
     ours = {groups: most_repeated(rows, groups=groups, theta=HELD, tree="ID3") for groups in GROUPS}
     return [
         Check(
-            f"ID3, literal, theta {HELD:g}, {_said(groups)}",
+            f"ID3, literal, theta {HELD:g}, {_groups(groups)}",
             row["mean"],
             reference=REFERENCE[groups],
             within=NEAR,
@@ -173,7 +178,7 @@ def _checks(rows: Rows) -> list[Check]:
     ]
 
 
-def _said(groups: int) -> str:
+def _groups(groups: int) -> str:
     return "1 group" if groups == 1 else f"{groups} groups"
 
 
@@ -182,7 +187,7 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
     accuracy = {
         tree: [
             Curve(
-                f"{_said(groups)}, {name}",
+                f"{_groups(groups)}, {name}",
                 [*points(rows, "mean", groups=groups, tree=tree, procedure=name), (0.5, None)],
                 groups - 1,
                 dashed=name == "literal",
@@ -192,9 +197,9 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
         ]
         for tree in CRITERIA.values()
     }
-    own = {"tree": "ID3", "procedure": "literal"}  # both procedures have the same gain
-    gains = [Curve(_said(g), points(rows, "gain", groups=g, **own), g - 1) for g in GROUPS]
-    by_theta = [Curve(_said(g), points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
+    id3 = {"tree": "ID3", "procedure": "literal"}  # both procedures have the same gain
+    gains = [Curve(_groups(g), points(rows, "gain", groups=g, **id3), g - 1) for g in GROUPS]
+    by_theta = [Curve(_groups(g), points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
     by_group = [
         Curve(f"theta {t:g}", points(privacy, "map_record", "groups", theta=t), i)
         for i, t in enumerate(t for t in FEW if t < 1)
@@ -207,10 +212,10 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
                 f"{tree}: mean accuracy",
                 "theta",
                 "accuracy",
-                made,
+                curves,
                 level=level,
             )
-            for tree, made in accuracy.items()
+            for tree, curves in accuracy.items()
         ),
         Chart(f"{NAME}-gain", "Gain of the best split", "theta", "bits", gains),
         Chart(f"{NAME}-privacy-theta", f"{title} theta", "theta", hidden, by_theta),

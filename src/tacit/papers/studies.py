@@ -34,11 +34,11 @@ def reproduce(
     sweep(folder)
     # Those of Huang & Du take minutes; they start first, so that no process waits at the end.
     first = sorted(names, key=lambda name: name != huang_du.NAME)
-    settings = [one for name in first for one in STUDIES[name].settings(plan)]
+    settings = [setting for name in first for setting in STUDIES[name].settings(plan)]
     run_settings(settings, run_setting, folder, processes, watch)
     finished = {name: _finished(name, plan, folder) for name in STUDIES}
     sections = [
-        STUDIES[name].section(found) for name, found in finished.items() if found is not None
+        STUDIES[name].section(results) for name, results in finished.items() if results is not None
     ]
     write_report(sections, plan, folder)
     return sections
@@ -46,12 +46,12 @@ def reproduce(
 
 def _finished(name: str, plan: Plan, folder: Path) -> Results | None:
     """The rows of all settings of a paper; None if one is not finished."""
-    found = {one.name: kept(folder, one) for one in STUDIES[name].settings(plan)}
-    rows = {name: rows for name, rows in found.items() if rows is not None}
-    return rows if len(rows) == len(found) else None
+    stored = {setting.name: kept(folder, setting) for setting in STUDIES[name].settings(plan)}
+    rows = {name: rows for name, rows in stored.items() if rows is not None}
+    return rows if len(rows) == len(stored) else None
 
 
-def run_setting(one: Setting, tell: Tell) -> Rows:
+def run_setting(setting: Setting, tell: Tell) -> Rows:
     """Run a setting of any paper."""
-    rows: Rows = STUDIES[one.study].run(one, tell)
+    rows: Rows = STUDIES[setting.study].run(setting, tell)
     return rows

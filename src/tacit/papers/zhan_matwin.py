@@ -2,6 +2,13 @@
 
 Privacy-Preserving Data Mining in Electronic Surveys, section 5 and Figure 7; thetas 0 (unrelated)
 and 1/2 (related) are listed there, but no estimate exists.
+
+The literal classifier only uses how often the class, each attribute and both are yes in a reported
+data set. These counts are drawn directly, with the distribution that disguising record by record
+gives them: a pattern that n people have is reported truthfully by Binomial(n, theta) of them. The
+classifier is computed for all repeats at once, in two ways, because the paper does not say what to
+do with negative shares: `printed` multiplies them unchanged, `cut` cuts them at zero like
+`tacit.mine.literal`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -21,7 +28,7 @@ from tacit.core.disguise import disguise
 from tacit.core.schema import Schema
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.output.table import Table
-from tacit.papers.data import SHARE, TARGETS, binary
+from tacit.papers.experiments import SHARE, TARGETS, binary
 from tacit.papers.report import (
     NO_ESTIMATE,
     Chart,
@@ -32,23 +39,12 @@ from tacit.papers.report import (
     points,
     table_of,
 )
-from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, moments, setting
+from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, moments
 from tacit.privacy import prior_of, pse_curve
 from tacit.privacy.comparison import related_scheme, unrelated_scheme
 from tacit.privacy.published_model import after_mining
 from tacit.privacy.scopes import Limits, measure
 from tacit.records import count
-
-# Many repeats of the literal naive Bayes at once, on counts of yes/no patterns.
-#
-# Zhan & Matwin's classifier only uses how often the class, each attribute and both are yes in a
-# reported data set. These counts are drawn directly, with the distribution that disguising
-# record by record gives them: a pattern that n people have is kept by Binomial(n, theta) of them.
-# The classifier is computed for all repeats at once, in two ways, because the paper does not say
-# what to do with negative shares: `printed` multiplies them unchanged, `cut` cuts them at zero
-# like
-# `tacit.mine.literal`; a test compares the two.
-
 
 Counts = npt.NDArray[np.int64]
 #: How many training and test records have each pattern.
@@ -103,17 +99,23 @@ def pair_counts(population: Population, weights: Counts) -> Array:
     return np.moveaxis(np.array(tables), 2, 0)
 
 
-def opposite(population: Population, kept: Counts, rest: Counts, rng: np.random.Generator) -> Array:
+def opposite(
+    population: Population, truthful: Counts, rest: Counts, rng: np.random.Generator
+) -> Array:
     """Related questions: the rest report the opposite of everything (Du & Zhan, section 3)."""
-    return np.asarray(pair_counts(population, kept) + pair_counts(population, rest)[:, ::-1, ::-1])
+    return np.asarray(
+        pair_counts(population, truthful) + pair_counts(population, rest)[:, ::-1, ::-1]
+    )
 
 
-def personal(population: Population, kept: Counts, rest: Counts, rng: np.random.Generator) -> Array:
+def personal(
+    population: Population, truthful: Counts, rest: Counts, rng: np.random.Generator
+) -> Array:
     """Unrelated questions: the rest report a fair coin per attribute (Zhan & Matwin, 5.1)."""
     yes = rng.binomial(int(rest.sum()), 0.5)
     classes = np.array([int(rest.sum()) - yes, yes])
     ones = rng.binomial(classes, 0.5, (population.patterns.shape[1] - 1, 2))
-    return pair_counts(population, kept) + np.stack([classes - ones, ones], axis=2)
+    return pair_counts(population, truthful) + np.stack([classes - ones, ones], axis=2)
 
 
 def from_opposite(tables: Array, theta: float) -> Array:
@@ -174,14 +176,16 @@ def repeated_scores(
     report, restore = scheme
     tables, tested = [], []
     for (train, test), rng in repeats:
-        kept = rng.binomial(train, theta)
-        tables.append(report(population, kept, train - kept, rng))
+        truthful = rng.binomial(train, theta)
+        tables.append(report(population, truthful, train - truthful, rng))
         tested.append(test)
-    found = restore(np.array(tables) / population.n_train, theta)
+    restored = restore(np.array(tables) / population.n_train, theta)
     weights = np.array(tested) / np.sum(tested, axis=1, keepdims=True)
     yes = population.patterns[:, -1] > 0
     return {
-        name: (weights * (way(found, population.n_train, population.patterns) == yes)).sum(axis=1)
+        name: (weights * (way(restored, population.n_train, population.patterns) == yes)).sum(
+            axis=1
+        )
         for name, way in WAYS.items()
     }
 
@@ -208,42 +212,44 @@ def design_of(data: str, scheme: str, theta: float) -> Design:
     return Design(schema, [Group(schema.names, COINS[scheme](Fraction(str(theta)), schema))])
 
 
-def divided(one: Setting, start: int, stop: int) -> Iterator[tuple[Division, np.random.Generator]]:
+def divided(
+    setting: Setting, start: int, stop: int
+) -> Iterator[tuple[Division, np.random.Generator]]:
     """The division of each repeat, and its generator; `start` begins a division."""
-    people = population(one["data"])
+    people = population(setting["data"])
     for first in range(start, stop, ALIKE):
-        division = people.split(one.rng(first // ALIKE, of=f"{one['data']}-divisions"))
+        division = people.split(setting.rng(first // ALIKE, of=f"{setting['data']}-divisions"))
         for repeat in range(first, min(first + ALIKE, stop)):
-            yield division, one.rng(repeat)
+            yield division, setting.rng(repeat)
 
 
-def literal_scores(one: Setting, tell: Tell) -> dict[str, list[float]]:
+def literal_scores(setting: Setting, tell: Tell) -> dict[str, list[float]]:
     """Accuracy of the paper's procedure, both ways, one score per repeat."""
-    found: dict[str, list[float]] = {name: [] for name in WAYS}
-    people, scheme = population(one["data"]), SCHEMES[one["scheme"]]
-    for start in range(0, one.repeats, BLOCK):
-        stop = min(start + BLOCK, one.repeats)
-        repeats = divided(one, start, stop)
-        for name, scores in repeated_scores(people, one["theta"], scheme, repeats).items():
-            found[name] += scores.tolist()
+    all_scores: dict[str, list[float]] = {name: [] for name in WAYS}
+    people, scheme = population(setting["data"]), SCHEMES[setting["scheme"]]
+    for start in range(0, setting.repeats, BLOCK):
+        stop = min(start + BLOCK, setting.repeats)
+        repeats = divided(setting, start, stop)
+        for name, scores in repeated_scores(people, setting["theta"], scheme, repeats).items():
+            all_scores[name] += scores.tolist()
         tell(stop)
-    return found
+    return all_scores
 
 
-def aware_scores(one: Setting, tell: Tell) -> list[float]:
+def aware_scores(setting: Setting, tell: Tell) -> list[float]:
     """Accuracy of tacit's own naive Bayes, learnt from reported records."""
-    people, target = population(one["data"]), TARGETS[one["data"]]
-    design = design_of(one["data"], one["scheme"], one["theta"])
+    people, target = population(setting["data"]), TARGETS[setting["data"]]
+    design = design_of(setting["data"], setting["scheme"], setting["theta"])
     patterns = people.patterns.astype(np.uint8)
     classes = np.array(design.schema[target].categories)[patterns[:, -1]]
-    found = []
-    for (train, test), rng in divided(one, 0, one.repeats):
+    scores = []
+    for (train, test), rng in divided(setting, 0, setting.repeats):
         reported = disguise(np.repeat(patterns, train, axis=0), design, rng)
         model = NaiveBayes(design, target).fit(reported)
         right = model.predict(patterns[:, :-1]) == classes
-        found.append(float(test @ right) / float(test.sum()))
-        tell(len(found))
-    return found
+        scores.append(float(test @ right) / float(test.sum()))
+        tell(len(scores))
+    return scores
 
 
 NAME = "zhan-matwin"
@@ -293,8 +299,8 @@ def settings(plan: Plan) -> list[Setting]:
     repeats = plan.count(REPEATS, QUICK)
     fewer = min(repeats, ALIKE * -(-repeats // (ALIKE * FEWER)))
     mined = [
-        setting(
-            NAME, f"{data}-{scheme}-{theta}-{procedure}", times, plan, SECONDS[procedure],
+        plan.setting(
+            NAME, f"{data}-{scheme}-{theta}-{procedure}", times, SECONDS[procedure],
             data=data, scheme=scheme, theta=theta, procedure=procedure,
         )
         for procedure, times in (("literal", repeats), ("noise-aware", fewer))
@@ -305,34 +311,37 @@ def settings(plan: Plan) -> list[Setting]:
     if not plan.small:
         data, scheme, theta = UNSURE
         mined.append(
-            setting(
-                NAME, f"{data}-{scheme}-{theta}-more", MANY, plan, SECONDS["literal"],
+            plan.setting(
+                NAME, f"{data}-{scheme}-{theta}-more", MANY, SECONDS["literal"],
                 data=data, scheme=scheme, theta=theta, procedure="literal", more=1,
             )
         )  # fmt: skip
-    return [*mined, setting(NAME, "rules", len(RULE_THETAS), plan)]
+    return [*mined, plan.setting(NAME, "rules", len(RULE_THETAS))]
 
 
-def run(one: Setting, tell: Tell) -> Rows:
+def run(setting: Setting, tell: Tell) -> Rows:
     """Mean and variance of the accuracy; None if no estimate exists."""
-    if one.name == "rules":
-        return _rules(one, tell)
-    own = {name: one[name] for name in ("data", "scheme", "theta")}
-    literal = one["procedure"] == "literal"
-    if one["theta"] == NOTHING[one["scheme"]]:
+    if setting.name == "rules":
+        return _rules(setting, tell)
+    columns = {name: setting[name] for name in ("data", "scheme", "theta")}
+    literal = setting["procedure"] == "literal"
+    if setting["theta"] == NOTHING[setting["scheme"]]:
         nothing = {"repeats": 0, "mean": None, "variance": None, "stderr": None}
-        names = tuple(WAYS) if literal else (one["procedure"],)
-        return [{**own, "procedure": name, **nothing} for name in names]
-    found = literal_scores(one, tell) if literal else {one["procedure"]: aware_scores(one, tell)}
-    if "more" in dict(one.values):
-        found = {MORE: found["literal"]}
+        names = tuple(WAYS) if literal else (setting["procedure"],)
+        return [{**columns, "procedure": name, **nothing} for name in names]
+    if literal:
+        by_procedure = literal_scores(setting, tell)
+    else:
+        by_procedure = {setting["procedure"]: aware_scores(setting, tell)}
+    if "more" in dict(setting.values):
+        by_procedure = {MORE: by_procedure["literal"]}
     return [
-        {**own, "procedure": name, "repeats": one.repeats, **moments(scores, ALIKE)}
-        for name, scores in found.items()
+        {**columns, "procedure": name, "repeats": setting.repeats, **moments(scores, ALIKE)}
+        for name, scores in by_procedure.items()
     ]
 
 
-def _rules(one: Setting, tell: Tell) -> Rows:
+def _rules(setting: Setting, tell: Tell) -> Rows:
     """PSE of income before and after the rules of a tree are published (section 4.2)."""
     codes, whole = binary("adult")
     schema = whole.subset(ASKED)
@@ -343,7 +352,7 @@ def _rules(one: Setting, tell: Tell) -> Rows:
     for repeat, theta in enumerate(RULE_THETAS):
         design = Design(schema, [Group(ASKED, unrelated_scheme(Fraction(str(theta)), schema))])
         prior = prior_of({ASKED: table}, design)
-        reported = disguise(true, design, one.rng(repeat))
+        reported = disguise(true, design, setting.rng(repeat))
         rules = DecisionTree(design, target, caution=2, max_depth=DEPTH).fit(reported).rules().known
         scopes = measure(design, prior, Limits())
         mined = after_mining([list(rules)], design, prior, scopes.attributes, Limits())[target]
@@ -355,7 +364,9 @@ def _rules(one: Setting, tell: Tell) -> Rows:
 
 def section(results: Results) -> Section:
     """Figures of both data sets, their Figure 7, PSE curves and rules."""
-    rows = [row for name, found in results.items() for row in found if name != "rules"]
+    rows = [
+        row for name, setting_rows in results.items() for row in setting_rows if name != "rules"
+    ]
     return Section(
         NAME,
         "Naive Bayes from unrelated questions",
@@ -388,11 +399,11 @@ def section(results: Results) -> Section:
                 "PSE of income before and after a tree's rules are published", results["rules"]
             ),
         },
-        _found(rows),
+        _summary(rows),
     )
 
 
-def _found(rows: Rows) -> str:
+def _summary(rows: Rows) -> str:
     """The summary's sentences."""
 
     def mean(scheme: str, theta: float, procedure: str = "literal", data: str = "adult") -> str:
@@ -415,7 +426,7 @@ def _repeats(rows: Rows, procedure: str) -> str:
 def _after(rules: Rows) -> str:
     """What PSE after mining shows, and what it does not."""
     left = max(row[key] for row in rules for key in ("pse_known", "pse_unknown"))
-    told = all(row["accuracy_with_model"] == row["accuracy_before"] for row in rules)
+    same = all(row["accuracy_with_model"] == row["accuracy_before"] for row in rules)
     said = (
         "Here nothing is left: at every theta REC, a sum over rules, is larger than PSE, so that "
         "PSE after mining is 0 whatever the disguise; the figure does not tell designs apart."
@@ -426,7 +437,7 @@ def _after(rules: Rows) -> str:
         " An adversary who has the whole reported record, the design and the shares of the answers "
         "is right as often with the rules as without: the last columns show how often."
     )
-    return said + (more if told else " The last columns show what an adversary gains by them.")
+    return said + (more if same else " The last columns show what an adversary gains by them.")
 
 
 def _value(
@@ -462,8 +473,8 @@ def _checks(rows: Rows) -> list[Check]:
 def _unsure(rows: Rows) -> Iterator[Check]:
     """Mean and variance of the setting with negative shares, from the most repeats."""
     data, scheme, theta = UNSURE
-    own = matching(rows, data=data, scheme=scheme, theta=theta)
-    row = (matching(own, procedure=MORE) or matching(own, procedure="literal"))[0]
+    chosen = matching(rows, data=data, scheme=scheme, theta=theta)
+    row = (matching(chosen, procedure=MORE) or matching(chosen, procedure="literal"))[0]
     what = f"Adult, {scheme}, theta {theta:g}, literal"
     why = RAW.format(repeats=row["repeats"], error=row["stderr"] or 0.0)
     yield Check(what, row["mean"], PUBLISHED[scheme][theta], within=0.03, why=why)
@@ -507,20 +518,20 @@ def _charts(rows: Rows) -> list[Chart]:
 
 def _curves(rows: Rows, data: str, scheme: str, key: str) -> list[Curve]:
     chosen = matching(rows, data=data, scheme=scheme)
-    own = [row for row in chosen if row["mean"] is None or row[key] is not None]
-    made = [
-        Curve(name, points(own, key, procedure=name), colour, dashed=name == "cut at zero")
+    shown = [row for row in chosen if row["mean"] is None or row[key] is not None]
+    curves = [
+        Curve(name, points(shown, key, procedure=name), colour, dashed=name == "cut at zero")
         for colour, name in enumerate(PROCEDURES)
     ]
     printed = (PUBLISHED if key == "mean" else VARIANCES)[scheme]
     if data == "adult":
-        made.append(Curve("published", list(printed.items()), len(PROCEDURES), dashed=True))
-    return made
+        curves.append(Curve("published", list(printed.items()), len(PROCEDURES), dashed=True))
+    return curves
 
 
 def _pse() -> Chart:
     thetas = np.linspace(0, 1, 51).tolist()
-    made = [
+    curves = [
         Curve(
             f"Wa = {share:g}",
             list(zip(thetas, pse_curve(thetas, share).tolist(), strict=True)),
@@ -529,4 +540,4 @@ def _pse() -> Chart:
         )
         for colour, share in enumerate(SHARES)
     ]
-    return Chart("zhan-matwin-pse", "PSE before mining, Wy = 1/2", "theta", "PSE", made)
+    return Chart("zhan-matwin-pse", "PSE before mining, Wy = 1/2", "theta", "PSE", curves)

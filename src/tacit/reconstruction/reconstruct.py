@@ -520,11 +520,11 @@ class Reconstruction(TabularResult):
 
     def _problem(self, attributes: Sequence[str], with_others: bool = False) -> TableProblem:
         """The problem of a table; `with_others` of their chains, which report on them too."""
-        names, wanted = self.design.jointly_reported(attributes), len(attributes)
+        names, n_requested = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
             names = with_chains(self.design, names, self._answered_by_all)
-        if (names, wanted) in self._problems:
-            return self._problems[names, wanted]
+        if (names, n_requested) in self._problems:
+            return self._problems[names, n_requested]
         channel = self.design.channel(names)
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells > MAX_CELLS:
@@ -537,9 +537,9 @@ class Reconstruction(TabularResult):
         inside = [tuple(name for name in part if name in names) for part in parts]
         channels = tuple(self.design.channel(part) for part in inside if part)
         patterns = self._answered(names).patterns
-        problem = table_problem(patterns, channel, wanted, impossible, channels)
+        problem = table_problem(patterns, channel, n_requested, impossible, channels)
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
-            self._problems[names, wanted] = problem
+            self._problems[names, n_requested] = problem
         return problem
 
 
@@ -595,10 +595,10 @@ def reconstruct(
         A method of `tacit.reconstruction.sampling`.
     """
     check_design(design)
-    sampling = Sampling(weights, strata, clusters, fpc, errors)
     columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    if sampling:
+    if any(argument is not None for argument in (weights, strata, clusters, fpc)):
+        sampling = Sampling(weights, strata, clusters, fpc, errors)
         count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):
@@ -607,3 +607,8 @@ def reconstruct(
         return Reconstruction(reported, design)
     plain = partial(count_reported, reported, design, True)
     return Reconstruction(count_answers(plain, wide.reported), wide)
+
+
+def unweighted_patterns(records: Any, design: Design) -> PatternTable:
+    """Count reported records; raise for the pattern table of a sample."""
+    return reconstruct(records, design).patterns.refuse(weights=True)

@@ -90,28 +90,28 @@ class ReportWeights:
 
 def event_weights(reports: ReportWeights, events: Events) -> Array:
     """g(y; E) of every pattern, patterns x events."""
-    found = np.ones((len(reports.patterns), len(events)))
+    weights = np.ones((len(reports.patterns), len(events)))
     for e in range(len(events)):
         event = events.take(slice(e, e + 1))
         for group in reports.conditioned(event):
-            found[:, e] *= group.weights.weights(event, group.states(event))[0]
-    return found
+            weights[:, e] *= group.weights.weights(event, group.states(event))[0]
+    return weights
 
 
 def event_probability(reports: ReportWeights, event: Events, name: str) -> Estimate:
     """P(E) of one event, with an interval inside [0, 1]."""
     counts, weights = reports.patterns.counts, event_weights(reports, event)
-    found = linear_estimate([(weights, counts)], name)
+    mean = linear_estimate([(weights, counts)], name)
     if not any(reports.conditioned(event)):
-        return found  # certain, whatever was reported
-    share = found.with_score(_score(reports, event, weights[:, 0], found))
+        return mean  # certain, whatever was reported
+    share = mean.with_score(_score(reports, event, weights[:, 0], mean))
     sample = reports.patterns.sample
     if sample is None:
         return share
     return sampled(share, [(weights, counts)], sample)
 
 
-def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimate) -> ScoreTest:
+def _score(reports: ReportWeights, event: Events, weights: Array, estimate: Estimate) -> ScoreTest:
     """The test of one event, among the reports that meet its undisguised conditions."""
     groups = list(reports.conditioned(event))
     plain = [group for group in groups if group.weights.moments(event) == UNDISGUISED]
@@ -121,17 +121,17 @@ def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimat
     shares = reports.patterns.counts / reports.patterns.n_records
     for group in plain:
         shares = shares * group.weights.weights(event, group.states(event))[0]
-    second, third = (_known(disguised, event, shares, weights, found, p) for p in (2, 3))
+    second, third = (_moments(disguised, event, shares, weights, estimate, p) for p in (2, 3))
     share = shares.sum() if plain else None
-    return ScoreTest.of(found.value, found.n_records, second, third, share)
+    return ScoreTest.of(estimate.value, estimate.n_records, second, third, share)
 
 
-def _known(
+def _moments(
     groups: list[GroupReports],
     event: Events,
     shares: Array,
     weights: Array,
-    found: Estimate,
+    estimate: Estimate,
     power: int,
 ) -> KnownMoments:
     """A power of the weights for one event: its mean, and what is known inside and outside."""
@@ -141,4 +141,4 @@ def _known(
         for group in groups:
             inside = inside * group.weights.inside_weights(event, group.states(event), power)[0]
     mean = float(shares @ weights**power)
-    return event_moments(mean, float(found.value), moments, float(inside.sum()))
+    return event_moments(mean, float(estimate.value), moments, float(inside.sum()))

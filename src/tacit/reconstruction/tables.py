@@ -50,16 +50,16 @@ MAX_RESTRICTED = 2048
 class TableProblem:
     """Reported counts of a table, the channel they came through, and the attributes asked for.
 
-    `channel.true` starts with the `wanted` attributes; more follow if a joint matrix ties others to
-    them, and the method sums these out. `spread` says how reported shares vary in a sample with
-    design weights or clusters. `impossible` are the cells of `channel.true` that conditions between
-    questions exclude, None if there are none; `parts` are then channels whose product `channel` is,
-    one for the attributes of each chain of conditions.
+    `channel.true` starts with the `n_requested` attributes of the table; more follow if a joint
+    matrix ties others to them, and the method sums these out. `spread` says how reported shares
+    vary in a sample with design weights or clusters. `impossible` are the cells of `channel.true`
+    that conditions between questions exclude, None if there are none; `parts` are then channels
+    whose product `channel` is, one for the attributes of each chain of conditions.
     """
 
     counts: Array
     channel: ProductChannel
-    wanted: int
+    n_requested: int
     n_records: int
     spread: ReportSpread | None = None
     impossible: Mask | None = None
@@ -68,7 +68,7 @@ class TableProblem:
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes asked for."""
-        return self.channel.true.attributes[: self.wanted]
+        return self.channel.true.attributes[: self.n_requested]
 
     @cached_property
     def frequencies(self) -> Array:
@@ -85,7 +85,7 @@ class TableProblem:
 
     def is_counted(self, factor: Factor) -> bool:
         """Whether a group is undisguised, and all of its attributes are asked for."""
-        return factor.channel.undisguised and max(factor.true_axes) < self.wanted
+        return factor.channel.undisguised and max(factor.true_axes) < self.n_requested
 
     @cached_property
     def undisguised_shares(self) -> Array | None:
@@ -99,7 +99,7 @@ class TableProblem:
             if self.is_counted(factor)
         ]
         axes = sorted(axis for factor, _ in plain for axis in factor.true_axes)
-        if len(axes) in (0, self.wanted):
+        if len(axes) in (0, self.n_requested):
             return None
         reported = tuple(axis for factor, _ in plain for axis in factor.reported_axes)
         counted = chain([w for _, w in plain], self.margin(reported).reshape(-1, 1))
@@ -120,7 +120,7 @@ class TableProblem:
 def table_problem(
     patterns: PatternTable,
     channel: ProductChannel,
-    wanted: int,
+    n_requested: int,
     impossible: Mask | None = None,
     parts: tuple[ProductChannel, ...] = (),
 ) -> TableProblem:
@@ -129,7 +129,7 @@ def table_problem(
     counts = patterns.marginal(names).astype(np.float64)
     sample = patterns.sample
     spread = None if sample is None else ReportSpread(patterns, sample, names)
-    return TableProblem(counts, channel, wanted, patterns.n_records, spread, impossible, parts)
+    return TableProblem(counts, channel, n_requested, patterns.n_records, spread, impossible, parts)
 
 
 def left_inverse(channel: Channel, frequencies: Callable[[], Array], n_records: int) -> Linear:
@@ -188,7 +188,7 @@ def inversion(problem: TableProblem) -> Estimate:
     """
     problem.channel.require_reconstructable()
     maps = [
-        _wanted_rows(problem, factor, inverse)
+        _requested_rows(problem, factor, inverse)
         for factor, inverse in zip(problem.channel.factors, problem.inverses, strict=True)
     ]
     value = _pull(problem, maps, problem.frequencies)
@@ -215,24 +215,26 @@ def inversion(problem: TableProblem) -> Estimate:
     return estimate.of_sample(spread.of_means(weights), spread.df, spread.weight_effect)
 
 
-def _wanted_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
+def _requested_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
     """W of one group with the attributes that were not asked for summed out."""
-    dropped = tuple(i for i, axis in enumerate(factor.true_axes) if axis >= problem.wanted)
+    dropped = tuple(i for i, axis in enumerate(factor.true_axes) if axis >= problem.n_requested)
     if not dropped:
         return inverse
     rows = inverse.matrix().reshape(*factor.channel.true_shape, -1)
     return Dense(rows.sum(axis=dropped).reshape(-1, rows.shape[-1]))
 
 
-def _wanted_axes(problem: TableProblem) -> list[Axes]:
-    return [tuple(a for a in f.true_axes if a < problem.wanted) for f in problem.channel.factors]
+def _requested_axes(problem: TableProblem) -> list[Axes]:
+    return [
+        tuple(a for a in f.true_axes if a < problem.n_requested) for f in problem.channel.factors
+    ]
 
 
 def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
     """Apply one map per group from the reported table to the table asked for."""
     inward = [factor.reported_axes for factor in problem.channel.factors]
     shape = tuple(a.size for a in problem.attributes)
-    return apply(maps, reported, inward, _wanted_axes(problem), shape)
+    return apply(maps, reported, inward, _requested_axes(problem), shape)
 
 
 def _score(problem: TableProblem, maps: list[Linear], value: Array) -> ScoreTest:
@@ -250,7 +252,7 @@ def _moments(problem: TableProblem, maps: list[Linear], power: int) -> KnownMome
     parts = [
         (_group_moments(factor, weights, power), axes)
         for factor, weights, axes in zip(
-            problem.channel.factors, maps, _wanted_axes(problem), strict=True
+            problem.channel.factors, maps, _requested_axes(problem), strict=True
         )
         if not (within and problem.is_counted(factor))
     ]
@@ -287,7 +289,7 @@ def _weight_rows(problem: TableProblem, maps: list[Linear], value: Array) -> tup
     order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
     reports = np.arange(problem.counts.size).reshape(problem.counts.shape)
     cells = np.arange(value.size, dtype=np.float64)
-    positions = arranged(cells, _wanted_axes(problem), value.shape).ravel().astype(int)
+    positions = arranged(cells, _requested_axes(problem), value.shape).ravel().astype(int)
     return weights[positions], reports.transpose(order).ravel()
 
 
@@ -339,7 +341,7 @@ def restricted(problem: TableProblem) -> Estimate:
     ).as_probability(((weights**3) @ frequencies).reshape(shape), problem.undisguised_shares)
     assert estimate.score is not None
     # What cannot occur is known, as if from endless records.
-    others = tuple(range(problem.wanted, problem.impossible.ndim))
+    others = tuple(range(problem.n_requested, problem.impossible.ndim))
     impossible = np.asarray(problem.impossible.all(axis=others))
     estimate = replace(estimate, score_of=partial(estimate.score.known_to_be_0, impossible))
     if problem.spread is not None:
@@ -356,10 +358,10 @@ def _restricted_weights(problem: TableProblem) -> Array:
     reports: list[int] = []
     for part in problem.parts:
         axes = [true.index(name) for name in part.true.names]
-        others = tuple(i for i, axis in enumerate(axes) if axis >= problem.wanted)
+        others = tuple(i for i, axis in enumerate(axes) if axis >= problem.n_requested)
         table = _part_weights(problem, part).reshape(*part.true.sizes, -1).sum(axis=others)
         weights = np.kron(weights, table.reshape(-1, table.shape[-1])).astype(np.float64)
-        cells += [axis for axis in axes if axis < problem.wanted]
+        cells += [axis for axis in axes if axis < problem.n_requested]
         reports += [reported.index(name) for name in part.reported.names]
     sizes = [*(true.sizes[axis] for axis in cells), *(reported.sizes[axis] for axis in reports)]
     order = [*np.argsort(cells), *(len(cells) + np.argsort(reports))]
@@ -491,7 +493,7 @@ def em(
         tolerance,
         max_iterations,
     )
-    value = table.sum(axis=tuple(range(problem.wanted, table.ndim)))
+    value = table.sum(axis=tuple(range(problem.n_requested, table.ndim)))
     return _moved(unbiased, "em", value, convergence=convergence)
 
 
@@ -540,7 +542,7 @@ def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
 def _on_all_attributes(problem: TableProblem, h: Array) -> Array:
     """h on all attributes of the channel."""
     sizes = problem.channel.true.sizes
-    return np.broadcast_to(h.reshape(h.shape + (1,) * (len(sizes) - problem.wanted)), sizes)
+    return np.broadcast_to(h.reshape(h.shape + (1,) * (len(sizes) - problem.n_requested)), sizes)
 
 
 def _report_weights(problem: TableProblem, h: Array) -> Array:

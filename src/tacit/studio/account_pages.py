@@ -214,20 +214,17 @@ def invite(visit: PageVisit, role: Role) -> tuple[Invitation, str]:
     return invitation, f"{visit.request.base_url}set-up/{secret}"
 
 
-def revoke_invitation(visit: PageVisit) -> bool:
-    """Revoke the invitation in the address; whether the survey has it."""
-    survey = visit.survey
-    number = visit.request.path_params["number"]
+def revoke_invitation(visit: PageVisit) -> None:
+    """Revoke the invitation in the address; refused if the survey does not have it."""
+    number, survey = visit.request.path_params["number"], visit.survey
     if not visit.studio.accounts.revoke_invitation(number, survey.survey.fingerprint):
-        return False
+        raise RefusalError(NOT_FOUND)
     visit.record("invitation revoked", survey.title)
-    return True
 
 
 def revoke(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
-    if not revoke_invitation(visit):
-        raise RefusalError(NOT_FOUND)
+    revoke_invitation(visit)
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 

@@ -24,7 +24,6 @@ from tacit.studio.site import (
     LARGEST_NUMBER,
     LONGEST_FORM,
     LONGEST_TEXT_FORM,
-    NOT_ALLOWED,
     NOT_FOUND,
     Handler,
     PageRoute,
@@ -33,11 +32,11 @@ from tacit.studio.site import (
     RefusalError,
     Right,
     RouteNote,
-    has_right,
 )
 from tacit.studio.survey_pages import estimates_json, surveys_json
 
 _TABLE = ("row", "column")
+_CONFIRM = "confirm must be the title of the survey"
 READY, LEARNING, FAILED = "ready", "learning", "failed"
 #: What is shown of a model; none of it has a figure of a small group.
 _SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
@@ -68,8 +67,7 @@ def close_survey(visit: PageVisit) -> Response:
 
 def freeze_snapshot(visit: PageVisit) -> Response:
     """Open comparisons and models before closing, from the records that are shown now; once."""
-    if _text(visit, "confirm").strip() != visit.survey.title.strip():
-        raise DataError("confirm must be the title of the survey")
+    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
     survey_pages.frozen_snapshot(visit)
     return JSONResponse(_survey(visit))
 
@@ -96,8 +94,7 @@ def new_invitation(visit: PageVisit) -> Response:
 
 def revoke_invitation(visit: PageVisit) -> Response:
     """Revoke an invitation; its link stops working at once."""
-    if not account_pages.revoke_invitation(visit):
-        raise RefusalError(NOT_FOUND)
+    account_pages.revoke_invitation(visit)
     return Response(status_code=204)
 
 
@@ -112,18 +109,14 @@ def _invitation(invitation: Invitation) -> dict[str, Any]:
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with all its records; `confirm` must be its title."""
-    if _text(visit, "confirm").strip() != visit.survey.title.strip():
-        raise DataError("confirm must be the title of the survey")
+    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
     draft_pages.deleted_survey(visit)
     return Response(status_code=204)
 
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """Make a draft with the content of a published survey."""
-    if not has_right(visit.person, Right.AUTHOR):
-        raise RefusalError(NOT_ALLOWED)
-    text = draft_pages.survey_text(visit.survey)
-    return JSONResponse(_draft(draft_pages.new_draft(visit, text)), 201)
+    return JSONResponse(_draft(draft_pages.draft_of_survey(visit)), 201)
 
 
 def list_drafts(visit: PageVisit) -> Response:
@@ -149,15 +142,13 @@ def save_draft(visit: PageVisit) -> Response:
     newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
     if not saved:
         details = {"version": newest.version, "text": newest.text}
-        why = Refusal("changed", 409, newest.conflict, details=details)
-        raise RefusalError(why)
+        raise RefusalError(Refusal("changed", 409, newest.conflict, details=details))
     return JSONResponse(_draft(newest))
 
 
 def delete_draft(visit: PageVisit) -> Response:
     """Delete a draft."""
-    visit.studio.drafts.delete(visit.draft.id)
-    visit.record("draft deleted", visit.draft.title)
+    draft_pages.deleted_draft(visit)
     return Response(status_code=204)
 
 

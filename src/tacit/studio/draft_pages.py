@@ -43,7 +43,7 @@ from tacit.studio.site import (
     Right,
     has_right,
 )
-from tacit.studio.survey_pages import file_response
+from tacit.studio.survey_pages import file_response, register, require_title
 from tacit.survey import Published, example
 from tacit.survey.logo import picture_address
 from tacit.survey.published import waves_sentence
@@ -132,24 +132,21 @@ def duplicate(visit: PageVisit) -> Response:
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """A new draft with the content of a published survey."""
-    if not has_right(visit.person, Right.AUTHOR):
-        raise RefusalError(NOT_ALLOWED)
-    return _opened(new_draft(visit, survey_text(visit.survey)))
+    return _opened(draft_of_survey(visit))
 
 
 def delete(visit: PageVisit) -> Response:
     """Delete a draft, if that was confirmed."""
     if visit.form.get("confirm") != "yes":
         raise DataError("tick the box to confirm that the draft is deleted")
-    visit.studio.drafts.delete(visit.draft.id)
-    visit.record("draft deleted", visit.draft.title)
+    deleted_draft(visit)
     return RedirectResponse("/drafts", 303)
 
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with its records, if its title was typed to confirm it."""
-    if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to delete it with all its records")
+    message = "type the title of the survey to delete it with all its records"
+    require_title(visit, visit.form.get("confirm", ""), message)
     deleted_survey(visit)
     return RedirectResponse("/", 303)
 
@@ -170,9 +167,17 @@ def empty_survey(title: str) -> str:
     return to_yaml({"title": title, "languages": ["en"], "questions": [], "groups": []})
 
 
-def survey_text(survey: Published) -> str:
-    """A published survey as the text of a draft."""
-    return to_yaml(survey.survey.to_dict())
+def draft_of_survey(visit: PageVisit) -> Draft:
+    """A new draft with the content of a published survey."""
+    if not has_right(visit.person, Right.AUTHOR):
+        raise RefusalError(NOT_ALLOWED)
+    return new_draft(visit, to_yaml(visit.survey.survey.to_dict()))
+
+
+def deleted_draft(visit: PageVisit) -> None:
+    """Delete the draft of a page."""
+    visit.studio.drafts.delete(visit.draft.id)
+    visit.record("draft deleted", visit.draft.title)
 
 
 def new_draft(visit: PageVisit, text: str) -> Draft:
@@ -220,11 +225,10 @@ def published_draft(visit: PageVisit) -> Published:
         raise DataError(
             "this survey is published already, word for word; change the title or something else"
         )
-    accounts = visit.studio.accounts
-    visit.studio.store.register(survey)
-    for member in accounts.members(visit.draft.key):
-        accounts.give(member.id, fingerprint, member.role)
-    accounts.give(visit.person.id, fingerprint, Role.OWNER)
+    register(visit, survey)
+    for member in visit.studio.accounts.members(visit.draft.key):
+        if member.id != visit.person.id:
+            visit.studio.accounts.give(member.id, fingerprint, member.role)
     visit.studio.drafts.mark_published(visit.draft.id, survey.slug)
     visit.record("survey published", survey.title)
     return survey

@@ -21,7 +21,7 @@ from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, Stor
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
-from tacit.studio.survey_pages import compared, survey_file
+from tacit.studio.survey_pages import compared, register, survey_file
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.
@@ -189,8 +189,7 @@ def published_round(visit: PageVisit, theta: str) -> Published:
         s.survey.fingerprint for s in visit.studio.store.published()
     }:
         raise DataError("this round is published already; ask its owner for a role")
-    visit.studio.store.register(survey_round)
-    visit.studio.accounts.give(visit.person.id, survey_round.survey.fingerprint, Role.OWNER)
+    register(visit, survey_round)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
     return survey_round
 

@@ -75,7 +75,7 @@ class PlanForm:
     compare: Sequence[str] = COMPARED
 
     @property
-    def asked(self) -> bool:
+    def filled(self) -> bool:
         """Whether there is anything to plan."""
         return bool(self._text("subject"))
 
@@ -191,24 +191,31 @@ _WRONG = (DataError, DesignError, SchemaError)
 def show_plan(visit: PageVisit) -> Response:
     """The form, and the plan if it was filled in."""
     form, planned, problem = _form(visit), None, None
-    if form.asked:
+    surveys = visit.studio.surveys(visit.person)
+    if form.filled:
         try:
-            planned = _planned(visit, form)
+            planned = form.page(surveys)
         except _WRONG as error:
             problem = str(error)
-    shown: dict[str, Any] = {"fields": form.fields, "compare": form.compare, "found": planned}
-    shown |= {"problem": problem, "families": OPEN_FAMILIES}
-    surveys = visit.studio.surveys(visit.person)
-    return visit.page("plan.html", 400 if problem else 200, surveys=surveys, **shown)
+    return visit.page(
+        "plan.html",
+        400 if problem else 200,
+        surveys=surveys,
+        fields=form.fields,
+        compare=form.compare,
+        found=planned,
+        problem=problem,
+        families=OPEN_FAMILIES,
+    )
 
 
 def plan_json(visit: PageVisit) -> Response:
     """A plan: what is left out of respondents, width, power and privacy is solved for."""
     form = _form(visit)
-    if not form.asked:
+    if not form.filled:
         raise DataError("name a subject: a family, or survey:NAME")
     try:
-        planned = _planned(visit, form)
+        planned = form.page(visit.studio.surveys(visit.person))
     except _WRONG as error:
         raise DataError(str(error)) from None
     compared = None if planned.tradeoff is None else planned.tradeoff.to_dict()
@@ -221,9 +228,5 @@ def _form(visit: PageVisit) -> PlanForm:
     return PlanForm(dict(given), compare)
 
 
-def _planned(visit: PageVisit, form: PlanForm) -> PlanPage:
-    return form.page(visit.studio.surveys(visit.person))
-
-
-#: The pages of this module.
+#: The pages of this module with the rights that they need.
 ROUTES = (PageRoute("GET", "/plan", Right.SIGNED_IN, show_plan),)

@@ -90,8 +90,8 @@ def invite(visit: PageVisit) -> Response:
 
 def close_survey(visit: PageVisit, confirm: str) -> None:
     """Close a survey for good; `confirm` must be its title."""
-    if confirm.strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to close it; it cannot be opened again")
+    message = "type the title of the survey to close it; it cannot be opened again"
+    require_title(visit, confirm, message)
     visit.studio.store.close_survey(visit.survey.survey.fingerprint)
     visit.record("survey closed", visit.survey.title)
 
@@ -124,10 +124,21 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", 400, text=text, problems=problems, checked=None)
     if visit.form.get("action") != "publish":
         return visit.page("new.html", text=text, problems=[], checked=checked)
-    visit.studio.store.register(checked)
-    visit.studio.accounts.give(visit.person.id, checked.survey.fingerprint, Role.OWNER)
+    register(visit, checked)
     visit.record("survey published", checked.title)
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
+
+
+def register(visit: PageVisit, survey: Published) -> None:
+    """Publish a survey; servers that collect serve it from now on. The account owns it."""
+    visit.studio.store.register(survey)
+    visit.studio.accounts.give(visit.person.id, survey.survey.fingerprint, Role.OWNER)
+
+
+def require_title(visit: PageVisit, typed: str, message: str) -> None:
+    """Refuse an action that cannot be undone unless the title of the survey was typed."""
+    if typed.strip() != visit.survey.title.strip():
+        raise DataError(message)
 
 
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:

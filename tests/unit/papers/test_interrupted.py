@@ -20,9 +20,9 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 from tacit.papers.runner import run
-from tacit.papers.runner import Plan, moments, setting
+from tacit.papers.runner import Plan, moments
 
-SETTINGS = [setting("trial", f"number-{i}", 3, Plan(seed=5)) for i in range(16)]
+SETTINGS = [Plan(seed=5).setting("trial", f"number-{i}", 3) for i in range(16)]
 
 def job(one, tell):
     found = []

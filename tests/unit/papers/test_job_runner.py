@@ -19,7 +19,6 @@ from tacit.papers.runner import (
     kept,
     moments,
     run,
-    setting,
     sweep,
 )
 from tacit.papers.studies import run_setting
@@ -28,7 +27,7 @@ PLAN = Plan(repeats=2, seed=3)
 
 
 def some(plan: Plan = PLAN) -> list[Setting]:
-    return [setting("trial", f"number-{i}", 4, plan, number=i) for i in range(6)]
+    return [plan.setting("trial", f"number-{i}", 4, number=i) for i in range(6)]
 
 
 def draw(one: Setting, tell: Tell) -> Rows:
@@ -141,7 +140,7 @@ def test_progress_counts_settings_and_repeats_also_those_kept(tmp_path: Path) ->
 
 def test_progress_counts_work_by_what_a_repeat_takes(tmp_path: Path) -> None:
     """Four repeats of 1 and of 3 seconds: 16 in all; the first is kept from before."""
-    short, long = (setting("trial", f"of-{s}", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    short, long = (PLAN.setting("trial", f"of-{s}", 4, s, number=0) for s in (1.0, 3.0))
     run([short], draw, tmp_path)
     seen: list[tuple[float, float]] = []
     run([short, long], draw, tmp_path, watch=lambda done: seen.append((done.work_done, done.work)))
@@ -150,7 +149,7 @@ def test_progress_counts_work_by_what_a_repeat_takes(tmp_path: Path) -> None:
 
 
 def test_what_a_repeat_takes_is_no_part_of_a_setting() -> None:
-    short, long = (setting("trial", "name", 4, PLAN, s, number=0) for s in (1.0, 3.0))
+    short, long = (PLAN.setting("trial", "name", 4, s, number=0) for s in (1.0, 3.0))
     assert short == long
     assert short.to_dict() == long.to_dict()
     assert "seconds" not in short.to_dict()

@@ -19,14 +19,14 @@ from tacit.papers import (
     STUDIES,
     Plan,
     du_zhan,
+    experiments,
     huang_du,
     report,
     reproduce,
     soni_shrivastva,
-    tree_repeats,
     zhan_matwin,
 )
-from tacit.papers.data import divided
+from tacit.papers.experiments import divided
 from tacit.papers.report import NO_ESTIMATE, signed
 from tacit.records import count
 
@@ -37,11 +37,11 @@ PLAN = Plan(repeats=2, quick=True)
 
 def some_trials(
     design: Design, rng: np.random.Generator, criteria: tuple[str, ...]
-) -> tuple[dict[tuple[str, str], tree_repeats.Trial], object]:
+) -> tuple[dict[tuple[str, str], experiments.Trial], object]:
     found = {
-        (criterion, name): tree_repeats.Trial(*rng.random(3))
+        (criterion, name): experiments.Trial(*rng.random(3))
         for criterion in criteria
-        for name in tree_repeats.PROCEDURES
+        for name in experiments.PROCEDURES
     }
     return found, count(divided()[1][:50], design.schema)
 

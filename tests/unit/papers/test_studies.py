@@ -11,8 +11,8 @@ from tacit.core.channel import related
 from tacit.core.disguise import disguise
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
-from tacit.papers import Plan, du_zhan, huang_du, soni_shrivastva, tree_repeats, zhan_matwin
-from tacit.papers.data import divided, first_records
+from tacit.papers import Plan, du_zhan, experiments, huang_du, soni_shrivastva, zhan_matwin
+from tacit.papers.experiments import divided, first_records
 from tacit.papers.runner import MORE, Rows, Setting
 from tacit.papers.studies import STUDIES, run_setting
 from tacit.privacy.comparison import grouped
@@ -122,7 +122,7 @@ def test_accuracy_by_copies_of_records_is_that_of_following_the_tree() -> None:
     train, test = (part[:1000] for part in divided())
     model = DecisionTree(design, "income", max_depth=4).fit(disguise(train, design, rng))
     tested = count(disguise(test, design, rng), schema)
-    trial = tree_repeats.trial_of(model, design, test, tested)
+    trial = experiments.trial_of(model, design, test, tested)
     followed = accuracy(model, tested, design)
     np.testing.assert_allclose(trial.estimated, followed.value, rtol=1e-9)
     np.testing.assert_allclose(trial.stderr, followed.stderr, rtol=1e-9)

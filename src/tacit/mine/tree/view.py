@@ -37,12 +37,11 @@ from scipy.special import ndtri_exp
 
 from tacit.core.arrays import Index
 from tacit.core.label_codes import frame_of
-from tacit.core.schema import Attribute, Label, Schema
+from tacit.core.schema import Label, Schema
 from tacit.mine.tree.tree import NONE, Tree, check_max_depth
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult
-from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import Interval, check_level
 
 
@@ -341,29 +340,6 @@ def alternatives(labels: Iterable[object]) -> str:
     'a or b'
     """
     return " or ".join(map(str, labels))
-
-
-def whole_schema(features: Schema, target: str, classes: Iterable[Any], position: int) -> Schema:
-    """The features with the target at its position."""
-    attributes = list(features.attributes)
-    attributes.insert(position, Attribute(target, classes))
-    return Schema(attributes)
-
-
-def plain_schema(
-    sizes: Sequence[int], names: Sequence[str] | None, target: str | None, classes: Iterable[Any]
-) -> tuple[Schema, str]:
-    """A schema for true records that came without one, and the name of its target, the last.
-
-    Features without names are x0, x1, ..., and their categories are the codes. If there is only
-    one class, the schema has "other" as a second one, which no record has.
-    """
-    own = [f"x{i}" for i in range(len(sizes))] if names is None else [str(name) for name in names]
-    name = free_names([target or "class"], own)[target or "class"]
-    features = Schema([Attribute(n, range(max(k, 2))) for n, k in zip(own, sizes, strict=True)])
-    labels = list(classes)
-    both = labels if len(labels) > 1 else [*labels, "other"]
-    return whole_schema(features, name, both, len(sizes)), name
 
 
 # tree_html: a tree as nested lists, for notebooks; it needs no other package.
