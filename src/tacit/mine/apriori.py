@@ -64,19 +64,19 @@ class ItemList:
     @cached_property
     def numbers(self) -> list[int]:
         """How many itemsets of length 0, 1, 2, ... there can be, whatever the records."""
-        found = [1]
-        for own in np.unique(self.attribute, return_counts=True)[1].tolist():
-            with_own = [0, *(own * n for n in found)]
-            found = [a + b for a, b in zip([*found, 0], with_own, strict=True)]
-        return found
+        totals = [1]
+        for n_items in np.unique(self.attribute, return_counts=True)[1].tolist():
+            with_own = [0, *(n_items * n for n in totals)]
+            totals = [a + b for a, b in zip([*totals, 0], with_own, strict=True)]
+        return totals
 
     def labels(self, itemset: Iterable[int]) -> dict[str, Label]:
         """Attribute and category of each item."""
-        found = {}
+        labels = {}
         for item in itemset:
             attribute = self.schema.attributes[self.attribute[item]]
-            found[attribute.name] = attribute.categories[self.code[item]]
-        return found
+            labels[attribute.name] = attribute.categories[self.code[item]]
+        return labels
 
     def events(self, itemsets: Index) -> Events:
         """The event of each itemset (itemsets x items)."""
@@ -102,8 +102,8 @@ def default_codes(size: int) -> list[int]:
 
 
 def _all(schema: Schema) -> Iterator[tuple[int, int]]:
-    for place, size in enumerate(schema.sizes):
-        yield from ((place, code) for code in default_codes(size))
+    for attribute, size in enumerate(schema.sizes):
+        yield from ((attribute, code) for code in default_codes(size))
 
 
 def _chosen(schema: Schema, chosen: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
@@ -167,11 +167,11 @@ class FrequentSets:
         length = sets.shape[1]
         if length == 0:
             return np.zeros(len(sets), np.intp)
-        keys, wanted = self._keys[length - 1], self._key(sets)
+        keys, sought = self._keys[length - 1], self._key(sets)
         if not len(keys):
             return np.full(len(sets), -1, np.intp)
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[places] == wanted, places, -1)
+        places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+        return np.where(keys[places] == sought, places, -1)
 
     def candidates(self) -> Index:
         """The sets of the next level all of whose subsets were kept."""
@@ -182,9 +182,9 @@ class FrequentSets:
         ends = last[left, -1], last[right, -1]
         apart = self.items.attribute[ends[0]] != self.items.attribute[ends[1]]
         joined = np.column_stack([last[left], ends[1]])[apart]
-        for place in range(joined.shape[1] - 2):
-            kept = self.places(np.delete(joined, place, axis=1)) >= 0
-            joined = joined[kept]
+        for left_out in range(joined.shape[1] - 2):
+            frequent = self.places(np.delete(joined, left_out, axis=1)) >= 0
+            joined = joined[frequent]
         return np.asarray(joined)
 
     def _pairs(self) -> tuple[Index, Index]:
@@ -371,9 +371,9 @@ class HitSupports(Supports):
         length = sets.shape[1]
         counts = np.empty((len(sets), *(2,) * length), np.int64)
         counts[(slice(None), *(1,) * length)] = _counted(self._bits, sets, tell)
-        for place in range(length):
-            below = self._kept[length - 1][self._found.places(np.delete(sets, place, axis=1))]
-            missed = (slice(None), *(0 if i == place else slice(None) for i in range(length)))
+        for item in range(length):
+            below = self._kept[length - 1][self._found.places(np.delete(sets, item, axis=1))]
+            missed = (slice(None), *(0 if i == item else slice(None) for i in range(length)))
             counts[missed] = below.reshape(-1, *(2,) * (length - 1))
         self._last = counts.reshape(len(sets), -1)
         moments = np.empty((3, len(sets)))
@@ -397,10 +397,10 @@ class HitSupports(Supports):
             hits = _by_hits(self._kept[length][places[block]], length)
             tables = [self._weights(sets[block], chosen) for chosen in halves(inside)]
             axes = tuple(range(1, length + 1))
-            for i, own in enumerate(tables):
-                mean[block, i] = (hits * own).sum(axis=axes)
+            for i, weights in enumerate(tables):
+                mean[block, i] = (hits * weights).sum(axis=axes)
                 for j, other in enumerate(tables):
-                    products[block, i, j] = (hits * (own * other)).sum(axis=axes)
+                    products[block, i, j] = (hits * (weights * other)).sum(axis=axes)
             both, conditions, _ = tables
             for power in range(4):
                 cube = both ** (3 - power) * conditions**power
@@ -410,39 +410,39 @@ class HitSupports(Supports):
     def _weights(self, sets: Index, chosen: Inside) -> Array:
         """g of the chosen items by hits, one axis per item; of length 1 where it is not chosen."""
         axes = np.flatnonzero(chosen)
-        found = np.ones((len(sets), *(2 if c else 1 for c in chosen)))
+        weights = np.ones((len(sets), *(2 if c else 1 for c in chosen)))
         groups = self._items.group[sets[:, axes]]
         first = (groups[:, :, None] == groups[:, None, :]).argmax(axis=2)
         kinds, which = np.unique(first, axis=0, return_inverse=True)
         for number, kind in enumerate(kinds):
             rows = np.flatnonzero(which.ravel() == number)
             for leader in np.unique(kind):
-                own = axes[kind == leader]
-                shape = [2 if axis in own else 1 for axis in range(len(chosen))]
-                found[rows] *= self._tables(sets[np.ix_(rows, own)]).reshape(-1, *shape)
-        return found
+                together = axes[kind == leader]
+                shape = [2 if axis in together else 1 for axis in range(len(chosen))]
+                weights[rows] *= self._tables(sets[np.ix_(rows, together)]).reshape(-1, *shape)
+        return weights
 
     def _tables(self, sets: Index) -> Array:
         """g by hits of sets that each lie in one group."""
         if sets.shape[1] == 1:
             return self._alone[sets[:, 0]]
-        found = np.empty((len(sets), 2 ** sets.shape[1]))
+        tables = np.empty((len(sets), 2 ** sets.shape[1]))
         groups = self._items.group[sets[:, 0]]
         for g in np.unique(groups):
             rows = np.flatnonzero(groups == g)
-            found[rows] = self._group_tables(int(g), sets[rows])
-        return found
+            tables[rows] = self._group_tables(int(g), sets[rows])
+        return tables
 
     def _group_tables(self, g: int, sets: Index) -> Array:
         attributes = self._items.attribute[sets]
         return self._reports.group(g).weights.hit_tables(self._items.events(sets), attributes)
 
     def _single_tables(self) -> Array:
-        found = np.empty((len(self._items), 2))
+        tables = np.empty((len(self._items), 2))
         for g in np.unique(self._items.group):
-            own = np.flatnonzero(self._items.group == g)
-            found[own] = self._group_tables(int(g), own[:, None])
-        return found
+            items = np.flatnonzero(self._items.group == g)
+            tables[items] = self._group_tables(int(g), items[:, None])
+        return tables
 
 
 def _counted(bits: BitColumns, sets: Index, tell: Progress | None) -> Counts:
@@ -453,11 +453,11 @@ def _counted(bits: BitColumns, sets: Index, tell: Progress | None) -> Counts:
 
 def _by_hits(counts: Counts, length: int) -> Counts:
     """Counts of reports that hit exactly these items, from counts of those that hit at least."""
-    found = counts.reshape(-1, *(2,) * length).copy()
+    exact = counts.reshape(-1, *(2,) * length).copy()
     for axis in range(1, length + 1):
-        along = np.moveaxis(found, axis, 0)
+        along = np.moveaxis(exact, axis, 0)
         along[0] -= along[1]
-    return found
+    return exact
 
 
 def _blocks(rows: int, cells: int) -> Iterator[slice]:
@@ -469,14 +469,14 @@ def _blocks(rows: int, cells: int) -> Iterator[slice]:
 _KEPT = 1 << 28
 
 
-def supports_of(reports: ReportWeights, found: FrequentSets) -> Supports:
+def supports_of(reports: ReportWeights, sets: FrequentSets) -> Supports:
     """The fastest class that serves these reports."""
-    weights = [reports.group(int(g)).weights for g in np.unique(found.items.group)]
+    weights = [reports.group(int(g)).weights for g in np.unique(sets.items.group)]
     if not all(group.by_attribute for group in weights):
-        return WeightSupports(reports, found)
+        return WeightSupports(reports, sets)
     if all(group.exact for group in weights):
-        return ExactSupports(reports, found)
-    return HitSupports(reports, found)
+        return ExactSupports(reports, sets)
+    return HitSupports(reports, sets)
 
 
 class WeightSupports(Supports):
@@ -486,18 +486,18 @@ class WeightSupports(Supports):
         self._reports, self._items = reports, found.items
         self._counts = reports.patterns.counts.astype(np.float64)
         self.n_records = reports.patterns.n_records
-        kept = max(16, _KEPT // self._counts.nbytes)
-        self._group_weights = lru_cache(maxsize=kept)(self._of_group)
+        cached = max(16, _KEPT // self._counts.nbytes)
+        self._group_weights = lru_cache(maxsize=cached)(self._of_group)
 
     def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
-        found = np.empty((3, len(sets)))
-        for place, itemset in enumerate(sets.tolist()):
+        sums = np.empty((3, len(sets)))
+        for row, itemset in enumerate(sets.tolist()):
             g = self._weights(itemset)
             weighted, squares = self._counts * g, g * g
-            found[:, place] = weighted.sum(), weighted @ g, weighted @ squares
+            sums[:, row] = weighted.sum(), weighted @ g, weighted @ squares
             if tell is not None:
-                tell((place + 1) / len(sets))
-        return SetMoments(*found / self.n_records)
+                tell((row + 1) / len(sets))
+        return SetMoments(*sums / self.n_records)
 
     def keep(self, chosen: Mask) -> None:
         """Nothing: every set is computed from the reports."""
@@ -506,19 +506,19 @@ class WeightSupports(Supports):
         n = self.n_records
         mean, products, cubes = (np.empty((len(sets), *shape)) for shape in ((3,), (3, 3), (4,)))
         parts = [part(sets, chosen).tolist() for chosen in halves(inside)]
-        for place, itemsets in enumerate(zip(*parts, strict=True)):
+        for row, itemsets in enumerate(zip(*parts, strict=True)):
             g = np.stack([self._weights(itemset) for itemset in itemsets])
             weighted, squares = g * self._counts, g[:2] ** 2
-            mean[place] = g @ self._counts
-            products[place] = weighted @ g.T
-            cubes[place] = (squares @ weighted[:2].T).ravel()
+            mean[row] = g @ self._counts
+            products[row] = weighted @ g.T
+            cubes[row] = (squares @ weighted[:2].T).ravel()
         return RuleMoments.of(mean / n, products / n, cubes / n, n)
 
     def _weights(self, itemset: list[int]) -> Array:
         """g of every pattern."""
         by_group = sorted(itemset, key=self._items.group.__getitem__)
         parts = groupby(by_group, key=self._items.group.__getitem__)
-        return reduce(mul, (self._group_weights(tuple(own)) for _, own in parts))
+        return reduce(mul, (self._group_weights(tuple(items)) for _, items in parts))
 
     def _of_group(self, itemset: tuple[int, ...]) -> Array:
         """g of every pattern for items of one group."""
@@ -557,17 +557,17 @@ class RuleFigures:
         NaN if its denominator is not positive.
         """
         both, conditions, conclusion = self.moments.mean.T
-        none, one = np.zeros_like(both), np.ones_like(both)
-        share, whole = _ratio(both, conditions), _ratio(one, conditions)
-        lift, alone = _ratio(share, conclusion), _ratio(one, conditions * conclusion)
-        found = {"conditions_support": conditions}
+        none, unit = np.zeros_like(both), np.ones_like(both)
+        share, whole = _ratio(both, conditions), _ratio(unit, conditions)
+        lift, alone = _ratio(share, conclusion), _ratio(unit, conditions * conclusion)
+        figures = {"conditions_support": conditions}
         for name, value, slope in (
-            ("support", both, [one, none, none]),
+            ("support", both, [unit, none, none]),
             ("confidence", np.clip(share, 0, 1), [whole, -share * whole, none]),
             ("lift", lift, [alone, -_ratio(lift, conditions), -_ratio(lift, conclusion)]),
         ):
-            found[name], found[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
-        return found
+            figures[name], figures[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
+        return figures
 
     def excess(self, least: float) -> tuple[Array, Array, Array]:
         """P(AB) - least P(A), positive if the confidence exceeds `least`.
@@ -585,9 +585,11 @@ class RuleFigures:
 
     def intervals(self, level: float) -> dict[str, Interval]:
         """Limits of support, confidence and lift."""
-        z, found = deviate(level), self.estimates
+        z, figures = deviate(level), self.estimates
         return {
-            "support": share_interval(found["support"], found["support_stderr"], self.n_records, z),
+            "support": share_interval(
+                figures["support"], figures["support_stderr"], self.n_records, z
+            ),
             "confidence": self._confidence_interval(z),
             "lift": self._lift_interval(z),
         }
@@ -609,10 +611,10 @@ class RuleFigures:
 
     def _lift_interval(self, z: float) -> Interval:
         lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
-        known = lift > 0
-        reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=known))
-        lower = np.where(known, lift / reach, 0.0)
-        upper = np.where(known, lift * reach, np.maximum(lift + z * stderr, 0))
+        positive = lift > 0
+        reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=positive))
+        lower = np.where(positive, lift / reach, 0.0)
+        upper = np.where(positive, lift * reach, np.maximum(lift + z * stderr, 0))
         return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
 
     def _delta(self, slope: Array) -> Array:
@@ -643,10 +645,10 @@ def _wilson(share: Array, n: Array, z: float) -> Interval:
     return Interval(middle - reach, middle + reach)
 
 
-def _joined(one: Interval, other: Interval) -> Interval:
+def _joined(first: Interval, other: Interval) -> Interval:
     """The interval that contains both, inside [0, 1]."""
-    lower = np.clip(np.minimum(one.lower, other.lower), 0, 1)
-    return Interval(lower, np.clip(np.maximum(one.upper, other.upper), 0, 1))
+    lower = np.clip(np.minimum(first.lower, other.lower), 0, 1)
+    return Interval(lower, np.clip(np.maximum(first.upper, other.upper), 0, 1))
 
 
 def deviate(level: float) -> float:

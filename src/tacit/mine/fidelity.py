@@ -72,19 +72,19 @@ class Fidelity:
 
     def differ(self, number: int) -> list[ComparedTable]:
         """Tables of so many attributes that differ beyond noise, at the family-wise error rate."""
-        tested = [one for one in self.tables[number] if one.tested]
-        adjusted = holm(np.array([one.p_value for one in tested]))
-        return [one for one, p in zip(tested, adjusted, strict=True) if p <= self.error]
+        tested = [table for table in self.tables[number] if table.tested]
+        adjusted = holm(np.array([table.p_value for table in tested]))
+        return [table for table, p in zip(tested, adjusted, strict=True) if p <= self.error]
 
     def columns(self) -> dict[str, list[Any]]:
         """Every compared table as columns."""
-        every = [one for tables in self.tables.values() for one in tables]
+        every = [table for tables in self.tables.values() for table in tables]
         return {
-            "attributes": [", ".join(one.names) for one in every],
-            "distance": [one.distance for one in every],
-            "by_noise": [one.by_noise for one in every],
-            "p_value": [one.p_value for one in every],
-            "tested": [one.tested for one in every],
+            "attributes": [", ".join(table.names) for table in every],
+            "distance": [table.distance for table in every],
+            "by_noise": [table.by_noise for table in every],
+            "p_value": [table.p_value for table in every],
+            "tested": [table.tested for table in every],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,13 +93,13 @@ class Fidelity:
             {
                 "n_attributes": number,
                 "possible": self.possible[number],
-                "compared": len(found),
-                "distance": _mean([one.distance for one in found]),
-                "by_noise": _mean([one.by_noise for one in found]),
-                "tested": sum(one.tested for one in found),
+                "compared": len(tables),
+                "distance": _mean([table.distance for table in tables]),
+                "by_noise": _mean([table.by_noise for table in tables]),
+                "tested": sum(table.tested for table in tables),
                 "differ": len(self.differ(number)),
             }
-            for number, found in self.tables.items()
+            for number, tables in self.tables.items()
         ]
         return {"error": self.error, "skipped": self.skipped, "summary": rows}
 
@@ -121,22 +121,22 @@ class Fidelity:
 
     def notes(self) -> list[str]:
         """The tables that differ most, and which were not compared."""
-        found = []
+        notes = []
         for number in self.tables:
-            worst = sorted(self.differ(number), key=lambda one: (one.p_value, -one.distance))
-            found += [
-                f"the model does not describe {' x '.join(one.names)}: distance "
-                f"{decimals(one.distance, 1)}, by noise alone {decimals(one.by_noise, 1)}"
-                for one in worst[:_LISTED]
+            worst = sorted(self.differ(number), key=lambda table: (table.p_value, -table.distance))
+            notes += [
+                f"the model does not describe {' x '.join(table.names)}: distance "
+                f"{decimals(table.distance, 1)}, by noise alone {decimals(table.by_noise, 1)}"
+                for table in worst[:_LISTED]
             ]
             if len(worst) > _LISTED:
                 more = number_of(len(worst) - _LISTED, "more table")
-                found.append(f"and {more} of {number_of(number, 'attribute')}")
+                notes.append(f"and {more} of {number_of(number, 'attribute')}")
         if self.skipped:
-            found.append(
+            notes.append(
                 f"{number_of(self.skipped, 'table')} of more than {MAX_CELLS} cells not compared"
             )
-        return found
+        return notes
 
     def __str__(self) -> str:
         return "\n".join([self.to_table().text(), *self.notes()])
@@ -153,7 +153,7 @@ def fidelity(
     reports: UnitReports, tree: TreeDistribution, error: float, rng: np.random.Generator
 ) -> Fidelity:
     """Compare the tables of one, two and three units."""
-    found: dict[int, tuple[ComparedTable, ...]] = {}
+    by_number: dict[int, tuple[ComparedTable, ...]] = {}
     possible, skipped = {}, 0
     errors = ReportErrors(reports.sampled(_SAMPLED, rng))
     for number in range(1, min(3, len(reports.sizes)) + 1):
@@ -165,8 +165,8 @@ def fidelity(
                 skipped += 1
             else:
                 compared.append(compare(errors, tree, units))
-        found[number] = tuple(compared)
-    return Fidelity(found, possible, skipped, reports.n_records, error)
+        by_number[number] = tuple(compared)
+    return Fidelity(by_number, possible, skipped, reports.n_records, error)
 
 
 def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Units]:
@@ -192,8 +192,8 @@ def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> Compa
     names = tuple(" & ".join(reports.names[u]) for u in units)
     distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
     by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
-    own = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
-    if own or not (variance > 0).any():
+    fitted = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
+    if fitted or not (variance > 0).any():
         return ComparedTable(names, distance, 0.0, 1.0, False)
     scale = np.divide(1, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 0)
     p_value = _tail(
@@ -207,14 +207,14 @@ def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> Compa
 def _cells(tree: TreeDistribution, units: Units, nodes: Sequence[int]) -> list[Array]:
     """Every cell of the table of some units as an event, for each of the nodes."""
     codes = np.indices([tree.sizes[u] for u in units]).reshape(len(units), -1)
-    found: list[Array] = []
+    masks: list[Array] = []
     for node in nodes:
         if node in units:
-            own = codes[units.index(node)][:, None] == np.arange(tree.sizes[node])
-            found.append(own.astype(np.float64))
+            mask = codes[units.index(node)][:, None] == np.arange(tree.sizes[node])
+            masks.append(mask.astype(np.float64))
         else:
-            found.append(np.ones((codes.shape[1], tree.sizes[node])))
-    return found
+            masks.append(np.ones((codes.shape[1], tree.sizes[node])))
+    return masks
 
 
 def _noise(

@@ -108,12 +108,12 @@ class Itemsets(TabularResult):
     def __len__(self) -> int:
         return len(self.support)
 
-    def __getitem__(self, place: int) -> Itemset:
-        labels = self._labels[place]
-        return Itemset(labels, float(self.support[place]), float(self.support_stderr[place]))
+    def __getitem__(self, index: int) -> Itemset:
+        labels = self._labels[index]
+        return Itemset(labels, float(self.support[index]), float(self.support_stderr[index]))
 
     def __iter__(self) -> Iterator[Itemset]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     @cached_property
     def _labels(self) -> list[dict[str, Label]]:
@@ -154,28 +154,28 @@ class Itemsets(TabularResult):
     @property
     def claim(self) -> str:
         """How many sets were found, with the error rate."""
-        found = number_of(len(self), "itemset")
-        return f"{found} with support above {self.min_support:g} ({self.control.says})"
+        number = number_of(len(self), "itemset")
+        return f"{number} with support above {self.min_support:g} ({self.control.says})"
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN, "itemset")
 
 
-def origin(found: Itemsets) -> str:
+def origin(itemsets: Itemsets) -> str:
     """Which records figures were estimated from, and whether intervals are too short."""
-    own = number_of(found.n_records, "reported record")
-    if not found.is_split:
-        return f"estimated from the {own} that selected them, so intervals are too short"
-    return f"selected from {found.mined.n_records:,}, estimated from {own} apart"
+    records = number_of(itemsets.n_records, "reported record")
+    if not itemsets.is_split:
+        return f"estimated from the {records} that selected them, so intervals are too short"
+    return f"selected from {itemsets.mined.n_records:,}, estimated from {records} apart"
 
 
 def _estimated(supports: Supports, found: FrequentSets) -> SetMoments:
     """The moments of sets that were found in other records."""
-    kept = []
+    levels = []
     for sets in found:
-        kept.append(supports.level(sets))
+        levels.append(supports.level(sets))
         supports.keep(np.ones(len(sets), bool))
-    return SetMoments.joined(kept)
+    return SetMoments.joined(levels)
 
 
 #: The error control unless another is asked for.
@@ -208,38 +208,38 @@ class ItemsetSearch:
         items = ItemList.of(design, self.items)
         for g in np.unique(items.group):  # no set needs all groups at once
             design.channel(design.groups[g].attributes).require_reconstructable()
-        found = FrequentSets(items)
-        supports = supports_of(ReportWeights(patterns, design), found)
+        sets = FrequentSets(items)
+        supports = supports_of(ReportWeights(patterns, design), sets)
         longest = self._longest(items, isinstance(supports, ExactSupports))
-        moments, tested = self._levels(supports, found, longest, tell)
+        moments, tested = self._levels(supports, sets, longest, tell)
         least = float(self.min_support)
         return Itemsets(
-            design, found, supports, supports, moments, least, longest, self.control, tested
+            design, sets, supports, supports, moments, least, longest, self.control, tested
         )
 
     def _levels(
-        self, supports: Supports, found: FrequentSets, longest: int, tell: Progress | None
+        self, supports: Supports, sets: FrequentSets, longest: int, tell: Progress | None
     ) -> tuple[SetMoments, int]:
         """Add levels to `found` until no set is frequent; their moments, and how many tests."""
-        shares = shares_of_lengths(range(1, longest + 1), found.items.numbers)
-        kept: list[SetMoments] = []
+        shares = shares_of_lengths(range(1, longest + 1), sets.items.numbers)
+        levels: list[SetMoments] = []
         tested = 0
         for length in range(1, longest + 1):
-            candidates = found.candidates()
+            candidates = sets.candidates()
             if not len(candidates):
                 break
             moments = supports.level(candidates, _within(tell, length))
             share = np.full(len(candidates), shares[length])
             excess = self._excess(moments, supports.n_records)
-            tests = ThresholdTests(*excess, share, sum(found.items.numbers[1 : longest + 1]))
-            accepted = self.control.accepted(tests, len(found))
+            tests = ThresholdTests(*excess, share, sum(sets.items.numbers[1 : longest + 1]))
+            accepted = self.control.accepted(tests, len(sets))
             tested += len(candidates)
             if not accepted.any():
                 break
-            found.add(candidates[accepted])
+            sets.add(candidates[accepted])
             supports.keep(accepted)
-            kept.append(SetMoments(*(values[accepted] for values in moments)))
-        return SetMoments.joined(kept), tested
+            levels.append(SetMoments(*(values[accepted] for values in moments)))
+        return SetMoments.joined(levels), tested
 
     def _excess(self, moments: SetMoments, n_records: int) -> tuple[Array, Array, Array]:
         """Support above the threshold, its standard error and its skewness.

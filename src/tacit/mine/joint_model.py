@@ -83,29 +83,29 @@ class ReportErrors(QueryErrors):
         step = max(1, _AT_ONCE // n_events)
         for start in range(0, len(counts), step):
             block = slice(start, start + step)
-            found = np.zeros((len(counts[block]), n_events))
+            sums = np.zeros((len(counts[block]), n_events))
             for cells, rows in parts:
-                found += rows.T[cells[block]]
-            yield found, counts[block]
+                sums += rows.T[cells[block]]
+            yield sums, counts[block]
 
     def _contributions(
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
     ) -> list[tuple[Index, Array]]:
         """For each edge and node: the reported cell of each pattern, and r by reported cell."""
         given = part.given(allowed)
-        found = []
+        parts = []
         for parent, child in part.edges:
             pair, chance = (nodes[parent], nodes[child]), given.edges[child]
             if pair[0] > pair[1]:
                 pair, chance = pair[::-1], chance.transpose(0, 2, 1)
             rows = chance.reshape(len(chance), -1) @ self.reports.inverse(pair)
-            found.append((self.reports.cells(pair), rows))
+            parts.append((self.reports.cells(pair), rows))
         for v, node in enumerate(nodes):
             others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
             if others:
                 rows = -others * given.nodes[v] @ self.reports.inverse((node,))
-                found.append((self.reports.cells((node,)), rows))
-        return found
+                parts.append((self.reports.cells((node,)), rows))
+        return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +120,14 @@ class TableCells:
     @cached_property
     def spans(self) -> dict[int, slice]:
         """The cells of the edge from the parent of a node, or of a node without edges."""
-        found, start = {}, 0
+        spans, start = {}, 0
         for v, parent in enumerate(self.tree.parents):
             if parent == ROOT and self.tree.children[v]:
                 continue
             size = self.tree.sizes[v] * (1 if parent == ROOT else self.tree.sizes[parent])
-            found[v] = slice(start, start + size)
+            spans[v] = slice(start, start + size)
             start += size
-        return found
+        return spans
 
     @property
     def number(self) -> int:
@@ -157,16 +157,16 @@ class TableCells:
     ) -> Array:
         """How P(E) of each event changes with each cell, events x cells."""
         given = part.given(allowed)
-        found = np.zeros((len(given.chances), self.number))
+        slopes = np.zeros((len(given.chances), self.number))
         for _, child in part.edges:
             chance = given.edges[child]
-            found[:, self.spans[nodes[child]]] += chance.reshape(len(found), -1)
+            slopes[:, self.spans[nodes[child]]] += chance.reshape(len(slopes), -1)
         for v, node in enumerate(nodes):
             others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
             if others:
-                own, span = self._of_margin(node, given.nodes[v])
-                found[:, span] -= others * own
-        return found
+                slope, span = self._of_margin(node, given.nodes[v])
+                slopes[:, span] -= others * slope
+        return slopes
 
     def _of_margin(self, node: int, chance: Array) -> tuple[Array, slice]:
         """What belongs to the margin of a node, as part of an edge if it has one."""
@@ -208,16 +208,16 @@ class SavedErrors(QueryErrors):
         self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
     ) -> Array:
         """Known if every event is one cell of a margin or of an edge; not between events."""
-        cells = [np.asarray(each) for each in allowed]
+        cells = [np.asarray(mask) for mask in allowed]
         errors = np.full(len(cells[0]), np.nan)
-        single = np.all([each.sum(axis=1) == 1 for each in cells], axis=0)
-        codes = [each.argmax(axis=1)[single] for each in cells]
+        single = np.all([mask.sum(axis=1) == 1 for mask in cells], axis=0)
+        codes = [mask.argmax(axis=1)[single] for mask in cells]
         if len(nodes) == 1:
             errors[single] = self.margins[nodes[0]][codes[0]]
         elif len(nodes) == 2 and part.edges:
             parent, child = part.edges[0]
             errors[single] = self.pairs[nodes[child]][codes[parent], codes[child]]
-        sure = np.all([each.all(axis=1) for each in cells], axis=0)
+        sure = np.all([mask.all(axis=1) for mask in cells], axis=0)
         errors[sure] = 0.0
         return np.where(np.eye(len(errors), dtype=bool), errors**2, np.nan)
 
@@ -264,29 +264,29 @@ class JointModel:
             )
         codes = np.indices([a.size for a in chosen]).reshape(len(chosen), -1)
         masks: dict[int, Array] = {}
-        for attribute, own in zip(chosen, codes, strict=True):
+        for attribute, column in zip(chosen, codes, strict=True):
             unit, categories = self._place[attribute.name]
-            masks[unit] = masks.get(unit, 1.0) * (categories == own[:, None])
+            masks[unit] = masks.get(unit, 1.0) * (categories == column[:, None])
         name = ", ".join(a.name for a in chosen) + _condition_text(given)
         return self._estimate(masks, given, chosen, f"P({name})")
 
     def draws(self, n: int, rng: np.random.Generator) -> Codes:
         """Codes of n records from the distribution, records x attributes of the schema."""
         cells = self.tree.draws(n, rng)
-        found = np.empty((n, len(self.schema)), code_type(self.schema), order="F")
-        for place, name in enumerate(self.schema.names):
+        records = np.empty((n, len(self.schema)), code_type(self.schema), order="F")
+        for column, name in enumerate(self.schema.names):
             unit, categories = self._place[name]
-            found[:, place] = categories[cells[:, unit]]
-        return found
+            records[:, column] = categories[cells[:, unit]]
+        return records
 
     @cached_property
     def _place(self) -> dict[str, tuple[int, Index]]:
         """The unit of each attribute, and its category in each cell of the unit."""
-        found: dict[str, tuple[int, Index]] = {}
+        units: dict[str, tuple[int, Index]] = {}
         for unit, names in enumerate(self.units):
             categories = np.indices([self.schema[name].size for name in names])
-            found |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
-        return found
+            units |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
+        return units
 
     def _attributes(self, names: Sequence[str]) -> tuple[Attribute, ...]:
         if isinstance(names, str) or not isinstance(names, Sequence) or not names:
@@ -298,9 +298,9 @@ class JointModel:
     def _masks(self, codes: Mapping[int, Sequence[int]]) -> dict[int, Array]:
         """Which cells of each unit an event allows."""
         masks: dict[int, Array] = {}
-        for place, own in codes.items():
-            unit, categories = self._place[self.schema.names[place]]
-            own_cells = np.isin(categories, own).astype(np.float64)
+        for attribute, allowed in codes.items():
+            unit, categories = self._place[self.schema.names[attribute]]
+            own_cells = np.isin(categories, allowed).astype(np.float64)
             masks[unit] = own_cells * masks[unit] if unit in masks else own_cells
         return masks
 
@@ -312,14 +312,14 @@ class JointModel:
         name: str,
     ) -> Estimate:
         """The estimate of events with these allowed cells per unit, events x cells."""
-        known = {} if given is None else self._masks(event_codes(given, self.schema))
+        conditions = {} if given is None else self._masks(event_codes(given, self.schema))
         n_events = len(next(iter(masks.values())))
-        nodes, part = self.tree.around([*masks, *known])
+        nodes, part = self.tree.around([*masks, *conditions])
         allowed = []
         for unit in nodes:
-            each = np.ones((n_events + 1, self.tree.sizes[unit]))  # the last one is the condition
-            each[:-1] = masks.get(unit, 1.0)
-            allowed.append(each * known.get(unit, 1.0))
+            mask = np.ones((n_events + 1, self.tree.sizes[unit]))  # the last one is the condition
+            mask[:-1] = masks.get(unit, 1.0)
+            allowed.append(mask * conditions.get(unit, 1.0))
         chances = part.probability(allowed)
         whole = float(chances[-1])
         if not whole > 0:
@@ -327,10 +327,12 @@ class JointModel:
         value = chances[:-1] / whole
         slopes = np.eye(n_events, n_events + 1)
         slopes[:, -1] = -value
-        covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(known))
+        covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(conditions))
         value = value.reshape(tuple(a.size for a in attributes))
-        found = Estimate.of_covariance(attributes, value, covariance, self.n_records, _METHOD, name)
-        return replace(found, interval_of=partial(_interval, value, found.stderr))
+        estimate = Estimate.of_covariance(
+            attributes, value, covariance, self.n_records, _METHOD, name
+        )
+        return replace(estimate, interval_of=partial(_interval, value, estimate.stderr))
 
     def _covariance(
         self,
@@ -342,7 +344,7 @@ class JointModel:
     ) -> Array:
         """Covariance of the quotients; the certain condition has no error."""
         if not conditioned:
-            return self.errors.covariance(nodes, part, [each[:-1] for each in allowed])
+            return self.errors.covariance(nodes, part, [mask[:-1] for mask in allowed])
         return np.asarray(slopes @ self.errors.covariance(nodes, part, allowed) @ slopes.T)
 
     def edge_columns(self) -> dict[str, list[Any]]:

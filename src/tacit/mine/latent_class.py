@@ -64,8 +64,8 @@ class ClassEstimate(Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell."""
-        found = normal_interval(self.value, self.stderr, level)
-        lower, upper = (np.clip(limit, 0, 1) for limit in found)
+        limits = normal_interval(self.value, self.stderr, level)
+        lower, upper = (np.clip(limit, 0, 1) for limit in limits)
         return Interval(
             np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 1.0, upper)
         )
@@ -101,19 +101,21 @@ class ClassProfiles:
 
     def profile(self, name: str) -> Estimate:
         """P(category | class) of an attribute, classes x categories."""
-        place = self.schema.index(name)
+        index = self.schema.index(name)
         stops = list(itertools.accumulate((t.size for t in self.tables), initial=len(self.prior)))
-        own = slice(stops[place], stops[place + 1])
-        return self._estimate(self.tables[place], own, (self.schema[name],), f"P({name} | class)")
+        cells = slice(stops[index], stops[index + 1])
+        return self._estimate(self.tables[index], cells, (self.schema[name],), f"P({name} | class)")
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """Every P(category | class) as columns; the shares of the classes have no attribute."""
         names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
         rows = []
         for name in (None, *self.schema.names):
-            found = self.shares() if name is None else self.profile(name)
-            numbers = [np.ravel(v) for v in (found.value, found.stderr, *found.interval(level))]
-            for label, *figures in zip(found.cells(), *numbers, strict=True):
+            estimate = self.shares() if name is None else self.profile(name)
+            numbers = [
+                np.ravel(v) for v in (estimate.value, estimate.stderr, *estimate.interval(level))
+            ]
+            for label, *figures in zip(estimate.cells(), *numbers, strict=True):
                 category = None if name is None else text(label[1])
                 rows.append((int(label[0]), name, category, *map(float, figures)))
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
@@ -121,12 +123,14 @@ class ClassProfiles:
     def to_table(self) -> Table:
         """A column per class: its share, and P(category | class) with one standard error."""
         classes = [f"class {c}" for c in range(len(self.prior))]
-        found = self.shares()
-        rows: list[tuple[Any, ...]] = [("share", "", *map(_plus_minus, found.value, found.stderr))]
+        shares = self.shares()
+        rows: list[tuple[Any, ...]] = [
+            ("share", "", *map(_plus_minus, shares.value, shares.stderr))
+        ]
         for attribute in self.schema:
-            own = self.profile(attribute.name)
+            profile = self.profile(attribute.name)
             for label, values, errors in zip(
-                attribute.categories, own.value.T, own.stderr.T, strict=True
+                attribute.categories, profile.value.T, profile.stderr.T, strict=True
             ):
                 rows.append((attribute.name, text(label), *map(_plus_minus, values, errors)))
         title = (
@@ -138,18 +142,18 @@ class ClassProfiles:
     def notes(self) -> list[str]:
         """What the reports do not determine."""
         shares = self.shares()
-        found = [
+        notes = [
             f"the share of class {c} is within two standard errors of 0"
             for c in np.flatnonzero(shares.value < 2 * shares.stderr)
         ]
         if np.isnan(np.diagonal(self.covariance)).any():
-            found.append("the reports do not determine all profiles; their errors are unknown")
-        return found
+            notes.append("the reports do not determine all profiles; their errors are unknown")
+        return notes
 
     def _estimate(
-        self, value: Array, own: slice, attributes: tuple[Attribute, ...], name: str
+        self, value: Array, cells: slice, attributes: tuple[Attribute, ...], name: str
     ) -> Estimate:
-        covariance = self.covariance[own, own]
+        covariance = self.covariance[cells, cells]
         axes = (self.attribute, *attributes)
         return ClassEstimate.of_covariance(axes, value, covariance, self.n_records, _METHOD, name)
 
@@ -197,10 +201,10 @@ def is_identified(sizes: Sequence[int], n_classes: int) -> bool:
 
 def most_classes(sizes: Sequence[int], limit: int) -> int:
     """The largest number of classes that is identified, at most `limit`."""
-    found = 1
-    while found < limit and is_identified(sizes, found + 1):
-        found += 1
-    return found
+    most = 1
+    while most < limit and is_identified(sizes, most + 1):
+        most += 1
+    return most
 
 
 def _rank(sizes: Sequence[int], n_classes: int) -> int:
@@ -210,9 +214,11 @@ def _rank(sizes: Sequence[int], n_classes: int) -> int:
     for share in rng.dirichlet(np.ones(n_classes)):
         tables = [rng.dirichlet(np.ones(size)) for size in sizes]
         rows.append(_product(tables))
-        for place, size in enumerate(sizes):
+        for attribute, size in enumerate(sizes):
             moved = np.eye(size)[1:] - np.eye(size)[0]
-            rows += [share * _product([*tables[:place], m, *tables[place + 1 :]]) for m in moved]
+            rows += [
+                share * _product([*tables[:attribute], m, *tables[attribute + 1 :]]) for m in moved
+            ]
     derivatives = np.stack(rows)
     scale = np.linalg.norm(derivatives, axis=1, keepdims=True)
     # The shares sum to 1: their derivatives are known up to one direction.
@@ -292,13 +298,13 @@ def bic(fit: LatentFit, model: LatentModel) -> float:
 
 def possible_numbers(sizes: tuple[int, ...], n_records: int) -> list[int]:
     """1, and numbers of classes that are identified and have fewer parameters than records."""
-    found: list[int] = []
+    numbers: list[int] = []
     for number in range(1, MOST_CLASSES + 1):
         few = number > 1 and n_parameters(sizes, number) >= n_records
         if few or not is_identified(sizes, number):
             break
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
 def choose_classes(
@@ -316,35 +322,35 @@ def choose_classes(
     )
     numbers = possible_numbers(model.sizes, patterns.n_records)
     folds = _parts(patterns.counts, rng)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     logs: list[Array] = []
     best = [math.inf, -math.inf]
     since = 0
     for number in numbers:
-        own = model.variant(number)
-        fit = fit_classes(own, point, search, rng)
+        variant = model.variant(number)
+        fit = fit_classes(variant, point, search, rng)
         if len(numbers) == 1:  # nothing to compare with
-            return [Candidate(number, own.n_parameters, fit, bic(fit, own), math.nan)]
-        logs.append(_held_out_logs(own, folds, point, search, rng))
+            return [Candidate(number, variant.n_parameters, fit, bic(fit, variant), math.nan)]
+        logs.append(_held_out_logs(variant, folds, point, search, rng))
         held_out = float((folds * logs[-1]).sum() / patterns.n_records)
-        value = bic(fit, own)
-        found.append(Candidate(number, own.n_parameters, fit, value, held_out))
+        value = bic(fit, variant)
+        candidates.append(Candidate(number, variant.n_parameters, fit, value, held_out))
         since = 0 if value < best[0] or held_out > best[1] else since + 1
         best = [min(best[0], value), max(best[1], held_out)]
         tell(number / len(numbers))
         if since == _PATIENCE:
             break
-    return _compared(found, logs, folds)
+    return _compared(candidates, logs, folds)
 
 
 def _parts(counts: Index, rng: np.random.Generator) -> Index:
     """The counts of the patterns in parts of equal size, patterns x parts."""
-    left, found = counts.copy(), []
+    left, parts = counts.copy(), []
     for _ in range(_FOLDS - 1):
         size = int(counts.sum()) // _FOLDS
-        found.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left = left - found[-1]
-    return np.stack([*found, left], axis=1)
+        parts.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+        left = left - parts[-1]
+    return np.stack([*parts, left], axis=1)
 
 
 def _held_out_logs(
@@ -363,12 +369,12 @@ def _held_out_logs(
     return np.stack(columns, axis=1)
 
 
-def _compared(found: list[Candidate], logs: list[Array], folds: Index) -> list[Candidate]:
+def _compared(candidates: list[Candidate], logs: list[Array], folds: Index) -> list[Candidate]:
     """The candidates with the paired differences to the largest held-out likelihood."""
-    first = int(np.argmax([candidate.held_out for candidate in found]))
+    first = int(np.argmax([candidate.held_out for candidate in candidates]))
     total, result = folds.sum(), []
-    for candidate, own in zip(found, logs, strict=True):
-        gaps = logs[first] - own
+    for candidate, log in zip(candidates, logs, strict=True):
+        gaps = logs[first] - log
         mean = float((folds * gaps).sum() / total)
         stderr = math.sqrt(float((folds * (gaps - mean) ** 2).sum())) / total
         result.append(replace(candidate, behind=mean, behind_stderr=float(stderr)))
@@ -444,23 +450,23 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         self.selection_ = []
         if self.n_classes is not None:
             model = model.variant(self.n_classes)
-            found = fit_classes(model, point, search, rng, tell)
+            fit = fit_classes(model, point, search, rng, tell)
         else:
             self.selection_ = choose_classes(patterns, model, point, search, rng, tell)
             chosen = CRITERIA[self.criterion](self.selection_)
             model, near = model.variant(chosen.n_classes), chosen.fit
             reached = near.reached, near.finalists
-            found = polished(model, near.parameters, search, reached)
-        self._set_fit(model, found, design)
+            fit = polished(model, near.parameters, search, reached)
+        self._set_fit(model, fit, design)
         return self
 
-    def _set_fit(self, model: LatentModel, found: LatentFit, design: Design) -> None:
-        self.fit_, self.log_likelihood_, self.bic_ = found, found.log_likelihood, bic(found, model)
+    def _set_fit(self, model: LatentModel, fit: LatentFit, design: Design) -> None:
+        self.fit_, self.log_likelihood_, self.bic_ = fit, fit.log_likelihood, bic(fit, model)
         profiles = ClassProfiles(
             design.schema,
-            *model.split(found.parameters),
+            *model.split(fit.parameters),
             model.n_records,
-            partial(model.covariance, found.parameters, float(self.alpha)),
+            partial(model.covariance, fit.parameters, float(self.alpha)),
         )
         self.restore(profiles, design.fingerprint if self.design is not None else "")
 
@@ -521,29 +527,29 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
     def notes(self) -> list[str]:
         """How learning ended and what is uncertain."""
         check_is_fitted(self)
-        found: list[str] = []
+        notes: list[str] = []
         if hasattr(self, "fit_"):
             ended = self.fit_.convergence
             if not ended.converged:
                 steps = number_of(ended.iterations, "iteration")
-                found.append(f"NOT converged after {steps}; allow more (max_iter)")
+                notes.append(f"NOT converged after {steps}; allow more (max_iter)")
             if self.fit_.reached < 2 <= self.fit_.finalists:
-                found.append("only one start reached this likelihood; try more starts (n_init)")
+                notes.append("only one start reached this likelihood; try more starts (n_init)")
             if self.selection_:
-                found += self._choice_notes()
-        return found + self.profiles_.notes()
+                notes += self._choice_notes()
+        return notes + self.profiles_.notes()
 
     def _choice_notes(self) -> list[str]:
         others = {name: choose(self.selection_).n_classes for name, choose in CRITERIA.items()}
-        found = []
+        notes = []
         if len(set(others.values())) > 1:
-            found.append(
+            notes.append(
                 f"BIC chooses {number_of(others['bic'], 'class', 'classes')}, the held-out "
                 f"likelihood {others['held_out']}"
             )
         if len(self.classes_) == MOST_CLASSES:
-            found.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
-        return found
+            notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
+        return notes
 
     def shown(self) -> Table:
         """Shares and profiles."""

@@ -61,10 +61,10 @@ class LearntModel(BaseEstimator):  # type: ignore[misc]
         return "\n".join([*([] if table is None else [table.text()]), *self.notes()])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        own = self.html() if hasattr(self, "fingerprint_") else None
-        if own is None:
+        shown = self.html() if hasattr(self, "fingerprint_") else None
+        if shown is None:
             return dict(super()._repr_mimebundle_(**kwargs))
-        return {"text/plain": repr(self), "text/html": own}
+        return {"text/plain": repr(self), "text/html": shown}
 
     @property
     def _repr_html_(self) -> Any:
@@ -187,8 +187,8 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
             raise DataError("sample_weight is not supported for reported records")
-        found = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
-        contradiction = misfit(found.fit) or _too_accurate(found)
+        estimate = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
+        contradiction = misfit(estimate.fit) or _too_accurate(estimate)
         if contradiction:
             warnings.warn(
                 "score() needs reported records, and compares predictions with true ones by "
@@ -196,7 +196,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=2,
             )
-        return float(found)
+        return float(estimate)
 
     def design_and_target(self) -> tuple[Design, str]:
         """Design and target of a model that still has the reports it was learnt from."""
@@ -231,10 +231,10 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             return encode(X, self.features_)
         X = validate_data(self, X, dtype="int", reset=False)
         check_non_negative(X, f"{type(self).__name__} (input X)")
-        for place, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
+        for feature, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
-                    f"feature {place}: category {column.max()} was not seen in learning; "
+                    f"feature {feature}: category {column.max()} was not seen in learning; "
                     f"allowed: 0 to {size - 1}"
                 )
         return np.asarray(X)
@@ -281,8 +281,8 @@ def reported_patterns(
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"y must have labels of {target!r} of one type: {error}") from None
     classes = encode(column, design.reported.subset([target]))
-    place = design.reported.index(target)
-    together = np.insert(codes, place, classes[:, 0], axis=1)
+    column_of_target = design.reported.index(target)
+    together = np.insert(codes, column_of_target, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
 
 
@@ -295,9 +295,9 @@ MOST_CATEGORIES = 1000
 
 def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
     """Codes that scikit-learn's validation accepts for a model; `reset` if it is being fitted."""
-    found = validate_data(model, X, dtype="int", reset=reset)
-    check_non_negative(found, f"{type(model).__name__} (input X)")
-    return np.asarray(found)
+    codes = validate_data(model, X, dtype="int", reset=reset)
+    check_non_negative(codes, f"{type(model).__name__} (input X)")
+    return np.asarray(codes)
 
 
 def check_codes(codes: npt.NDArray[Any], most: int) -> None:

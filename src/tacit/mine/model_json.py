@@ -51,27 +51,27 @@ _EDGE = ("first", "second", "information", "stderr", "p_value", "adjusted_p_valu
 
 def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
     """A fitted tree as plain values."""
-    own, tree = model.model_, model.model_.tree
+    joint, tree = model.model_, model.model_.tree
     units = []
     for v, (names, parent, table) in enumerate(
-        zip(own.units, tree.parents, tree.tables, strict=True)
+        zip(joint.units, tree.parents, tree.tables, strict=True)
     ):
-        above = None if parent == ROOT else list(own.units[parent])
-        pair = None if parent == ROOT else _known(_errors(own, (parent, v)))
-        values = (list(names), above, table.tolist(), _known(_errors(own, (v,))), pair)
+        above = None if parent == ROOT else list(joint.units[parent])
+        pair = None if parent == ROOT else _known(_errors(joint, (parent, v)))
+        values = (list(names), above, table.tolist(), _known(_errors(joint, (v,))), pair)
         units.append(dict(zip(_UNIT, values, strict=True)))
     edges = [
         (list(e.first), list(e.second), e.information, e.stderr, e.p_value, e.adjusted)
-        for e in own.edges
+        for e in joint.edges
     ]
-    about = {"design": design.fingerprint, **design.schema.to_dict(), "n_records": own.n_records}
-    settings = {"error": float(own.error), "alpha": float(model.alpha)}
-    found = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
+    about = {"design": design.fingerprint, **design.schema.to_dict(), "n_records": joint.n_records}
+    settings = {"error": float(joint.error), "alpha": float(model.alpha)}
+    content = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
     cells = TableCells(tree)
     if hasattr(model, "reports_") and cells.number <= MOST_SAVED:
         covariance = cells.covariance(model.reports_)
-        found["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
-    return CHOW_LIU_TREE.header | about | settings | found
+        content["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
+    return CHOW_LIU_TREE.header | about | settings | content
 
 
 def _errors(model: JointModel, nodes: tuple[int, ...]) -> Array:
@@ -101,16 +101,16 @@ def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
     model.check_arguments()
     units = content["units"]
     names = [tuple(unit["attributes"]) for unit in units]
-    if sorted(name for own in names for name in own) != sorted(schema.names):
+    if sorted(name for unit_names in names for name in unit_names) != sorted(schema.names):
         raise FileError("its units do not have every attribute once")
-    places = {own: place for place, own in enumerate(names)}
+    places = {unit_names: index for index, unit_names in enumerate(names)}
     above = [None if unit["parent"] is None else tuple(unit["parent"]) for unit in units]
-    if any(own is not None and own not in places for own in above):
+    if any(unit_names is not None and unit_names not in places for unit_names in above):
         raise FileError("a parent is not one of its units")
-    parents = tuple(ROOT if own is None else places[own] for own in above)
+    parents = tuple(ROOT if unit_names is None else places[unit_names] for unit_names in above)
     tables = tuple(np.array(unit["table"], dtype=np.float64) for unit in units)
     tree = TreeDistribution(parents, tables)
-    sizes = [math.prod(schema[name].size for name in own) for own in names]
+    sizes = [math.prod(schema[name].size for name in unit_names) for unit_names in names]
     _check_tree(tree, sizes)
     margins = tuple(_stderr(unit["stderr"], (k,)) for unit, k in zip(units, sizes, strict=True))
     pairs = {
@@ -122,7 +122,7 @@ def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
     if "covariance" in content:
         errors = _covariance(content["covariance"], TableCells(tree))
     edges = tuple(_edge(edge, places) for edge in content["edges"])
-    made = JointModel(
+    joint = JointModel(
         schema,
         tuple(names),
         tree,
@@ -131,7 +131,7 @@ def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
         float(content["error"]),
         errors,
     )
-    model.restore(made, content["design"])
+    model.restore(joint, content["design"])
     return model
 
 
@@ -147,10 +147,10 @@ def _check_tree(tree: TreeDistribution, sizes: list[int]) -> None:
 
 
 def _stderr(values: Any, shape: tuple[int, ...]) -> Array:
-    found = np.array(values, dtype=np.float64)  # null is NaN: not known
-    if found.shape != shape or (found < 0).any() or np.isinf(found).any():
+    errors = np.array(values, dtype=np.float64)  # null is NaN: not known
+    if errors.shape != shape or (errors < 0).any() or np.isinf(errors).any():
         raise FileError("a standard error is negative, infinite or missing")
-    return found
+    return errors
 
 
 def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
@@ -243,11 +243,11 @@ def _forest_json(model: Forest, about: dict[str, Any]) -> str:
 
 
 def _latent_classes_json(model: LatentClass, design: Design) -> str:
-    found = model.profiles_
-    errors = np.sqrt(np.maximum(np.diagonal(found.covariance), 0))
+    profiles = model.profiles_
+    errors = np.sqrt(np.maximum(np.diagonal(profiles.covariance), 0))
     content = _LATENT_CLASSES.header | {"design": design.fingerprint, **design.schema.to_dict()}
-    content["n_records"], content["shares"] = found.n_records, found.prior.tolist()
-    content["tables"] = [table.tolist() for table in found.tables]
+    content["n_records"], content["shares"] = profiles.n_records, profiles.prior.tolist()
+    content["tables"] = [table.tolist() for table in profiles.tables]
     content["stderr"] = [None if np.isnan(error) else error for error in errors.tolist()]
     return _dumped(content) + "\n"
 
@@ -295,8 +295,8 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
 
 
 def _check_distributions(name: str, *tables: Array) -> None:
-    for each in tables:
-        if not (each >= 0).all() or not np.allclose(each.sum(axis=-1), 1, atol=1e-9):
+    for table in tables:
+        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
             raise FileError(f"a {name} or table is negative or does not sum to 1")
 
 
@@ -312,8 +312,8 @@ def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
     if (stderr < 0).any() or np.isinf(stderr).any():
         raise FileError("a standard error is negative or infinite")
     model = LatentClass(n_classes=len(shares))
-    known = partial(saved_covariance, stderr)
-    profiles = ClassProfiles(schema, shares, tables, content["n_records"], known)
+    covariance = partial(saved_covariance, stderr)
+    profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
     model.restore(profiles, content["design"])
     return model
 

@@ -82,9 +82,9 @@ class PairLogOdds:
     def of(cls, pair: Estimate) -> PairLogOdds:
         """From a table of class and attribute."""
         classes, categories = pair.value.shape
-        n, own = pair.n_records, pair.value.ravel()
-        noise = n * pair.covariance + np.outer(own, own) - np.diag(own)
-        cells = np.eye(own.size).reshape(classes, categories, classes, categories)
+        n, cells_of = pair.n_records, pair.value.ravel()
+        noise = n * pair.covariance + np.outer(cells_of, cells_of) - np.diag(cells_of)
+        cells = np.eye(cells_of.size).reshape(classes, categories, classes, categories)
         of_x = np.broadcast_to(cells.sum(axis=0), cells.shape)
         of_c = np.broadcast_to(cells.sum(axis=1, keepdims=True), cells.shape)
         events = np.stack([cells, of_x, of_c], axis=2).reshape(classes, categories, 3, -1)
@@ -121,9 +121,9 @@ class PairLogOdds:
         linear = slopes @ pair.covariance @ slopes.T
         spread = np.sqrt(np.maximum(np.diagonal(linear), 0))
         scale = np.divide(self.stderr.ravel(), spread, out=np.zeros(w.size), where=spread > 0)
-        found = linear * np.outer(scale, scale)
-        np.fill_diagonal(found, self.stderr.ravel() ** 2)
-        return np.asarray(found)
+        covariance = linear * np.outer(scale, scale)
+        np.fill_diagonal(covariance, self.stderr.ravel() ** 2)
+        return np.asarray(covariance)
 
     def interval(self, level: float = 0.95) -> Interval:
         """Limits, infinite where the reports set none."""
@@ -137,8 +137,8 @@ class PairLogOdds:
 
     def _observed(self) -> Array:
         """P(c | x); P(c) where nobody seems to answer x."""
-        known = self.answer > 0
-        return np.divide(self.both, self.answer, out=self.prior.copy(), where=known)
+        occurs = self.answer > 0
+        return np.divide(self.both, self.answer, out=self.prior.copy(), where=occurs)
 
     def _likely(self) -> Array:
         """P(c | x) with one more record that is of class c with probability P(c)."""
@@ -242,19 +242,19 @@ class NaiveBayes(Miner):
     def prior(self) -> Estimate:
         """P(class) with its standard error; the interval is that of the unbiased estimate."""
         design, target = self.design_and_target()
-        own = logit_positions(design, target)[target]
+        positions = logit_positions(design, target)[target]
         learnt, prior = self.parameters_, self.parameters_.prior
         slope = np.diag(prior) - np.outer(prior, prior)
-        covariance = slope @ self._covariance()[np.ix_(own, own)] @ slope
+        covariance = slope @ self._covariance()[np.ix_(positions, positions)] @ slope
         attributes, name = (design.schema[target],), f"P({target})"
-        found = Estimate.of_covariance(
+        estimate = Estimate.of_covariance(
             attributes, prior, covariance, learnt.n_records, learnt.method, name
         )
         alone = learnt.prior_table
         if alone is None:
-            return found
-        found = replace(found, score_of=alone.score_of)
-        return found.with_provenance(fit_of=alone.provenance.fit_of)
+            return estimate
+        estimate = replace(estimate, score_of=alone.score_of)
+        return estimate.with_provenance(fit_of=alone.provenance.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories.
@@ -268,7 +268,7 @@ class NaiveBayes(Miner):
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         learnt, unused = self.parameters_, attribute in self.parameters_.unused
         value, slopes = log_odds(learnt.prior, table)
-        found = Estimate.of_covariance(
+        estimate = Estimate.of_covariance(
             (design.schema[target], features[attribute]),
             value,
             slopes @ self._spread([target, attribute]) @ slopes.T,
@@ -277,12 +277,12 @@ class NaiveBayes(Miner):
             f"log-odds of {target} by {attribute}",
         )
         alone = PairLogOdds.of(learnt.pair_tables[attribute])
-        if learnt.method == "likelihood" and not unused and np.isfinite(found.covariance).all():
-            return replace(found, interval_of=alone.interval)
-        own = np.isfinite(value) & (not unused)
+        if learnt.method == "likelihood" and not unused and np.isfinite(estimate.covariance).all():
+            return replace(estimate, interval_of=alone.interval)
+        modelled = np.isfinite(value) & (not unused)
         return replace(
-            found,
-            value=np.where(own, value, alone.value),
+            estimate,
+            value=np.where(modelled, value, alone.value),
             stderr=alone.stderr,
             covariance_of=alone.covariance,
             interval_of=alone.interval,
@@ -291,8 +291,8 @@ class NaiveBayes(Miner):
     def _spread(self, names: list[str]) -> Array:
         """Covariance of the logits of these."""
         positions = logit_positions(*self.design_and_target())
-        own = np.concatenate([positions[name] for name in names])
-        return np.asarray(self._covariance()[np.ix_(own, own)])
+        rows = np.concatenate([positions[name] for name in names])
+        return np.asarray(self._covariance()[np.ix_(rows, rows)])
 
     def notes(self) -> list[str]:
         """How learning ended, what was not used, and what the reports leave open."""

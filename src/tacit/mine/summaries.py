@@ -54,16 +54,16 @@ def strongest_log_odds(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
     assert model.features_ is not None
     cells = []
     for name in model.features_.names:
-        found = model.log_odds(name)
-        classes, categories = zip(*found.cells(), strict=True)
-        columns = found.columns(level)
+        estimate = model.log_odds(name)
+        classes, categories = zip(*estimate.cells(), strict=True)
+        columns = estimate.columns(level)
         numbers = [columns[key] for key in ("estimate", "stderr", "lower", "upper")]
         names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
         rows = zip(classes, [name] * len(classes), categories, *numbers, strict=True)
         used = name not in model.parameters_.unused
         cells += [dict(zip(names, row, strict=True), used=used) for row in rows]
-    kept = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
-    return heapq.nlargest(STRONGEST, kept, key=_strength)
+    shown = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
+    return heapq.nlargest(STRONGEST, shown, key=_strength)
 
 
 def _strength(cell: dict[str, Any]) -> float:
@@ -102,8 +102,9 @@ def classes_summary(model: LatentClass, level: float) -> dict[str, Any]:
     """Latent classes: their number, profiles, and what other numbers would give."""
     names = ("n_classes", "n_parameters", "bic", "held_out", "behind", "behind_stderr")
     selection = [
-        {name: getattr(one, name) for name in names} | {"log_likelihood": one.fit.log_likelihood}
-        for one in model.selection_
+        {name: getattr(candidate, name) for name in names}
+        | {"log_likelihood": candidate.fit.log_likelihood}
+        for candidate in model.selection_
     ]
     return {
         "tacit": "latent-classes-summary",

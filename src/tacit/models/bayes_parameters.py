@@ -111,8 +111,8 @@ def projected_prior(reconstruction: Reconstruction, target: str, alpha: float) -
 def shrunk_table(pair: Estimate, prior: Array, alpha: float) -> Array:
     """P(a | c) of a pair table, shrunk towards independence by its noise."""
     dependence, statistic, freedom = class_dependence(pair)
-    kept = max(0.0, 1 - freedom / max(statistic, TINY))
-    joint = np.outer(prior, _margin(pair, alpha)) + kept * dependence
+    shrinkage = max(0.0, 1 - freedom / max(statistic, TINY))
+    joint = np.outer(prior, _margin(pair, alpha)) + shrinkage * dependence
     return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
 
 
@@ -150,8 +150,8 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
 def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estimate]:
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
-    found = {name: reconstruction.table([target, name]) for name in others.names}
-    return {name: table.with_provenance(fit_of=None) for name, table in found.items()}
+    tables = {name: reconstruction.table([target, name]) for name in others.names}
+    return {name: table.with_provenance(fit_of=None) for name, table in tables.items()}
 
 
 def _from_pairs(
@@ -230,8 +230,8 @@ def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) 
     groups = []
     for group in design.groups:
         if target not in group.attributes:
-            found = [class_dependence(unbiased[name]) for name in group.attributes]
-            statistic, freedom = sum(d[1] for d in found), sum(d[2] for d in found)
+            tests = [class_dependence(unbiased[name]) for name in group.attributes]
+            statistic, freedom = sum(d[1] for d in tests), sum(d[2] for d in tests)
             if statistic <= chdtri(freedom, _FALSE_ALARM):
                 continue
         groups.append(group)
@@ -276,15 +276,17 @@ def _maxima(
     return first, second
 
 
-def _mirrored(model: ConditionalModel, design: Design, target: str, place: Array) -> Array | None:
+def _mirrored(
+    model: ConditionalModel, design: Design, target: str, parameters: Array
+) -> Array | None:
     """The model with every answer of the target's group turned; None if it cannot be turned."""
     group = design.group_of(target)
     if group.coin.flip_odds(design.attributes_of(group)) is None:
         return None
-    prior, tables = model.split(place)
+    prior, tables = model.split(parameters)
     for name in group.attributes:
-        own = design.schema.index(name)
-        tables[own] = tables[own][:, ::-1]
+        column = design.schema.index(name)
+        tables[column] = tables[column][:, ::-1]
     return model.join(prior[::-1], [table[::-1] for table in tables])
 
 

@@ -69,10 +69,10 @@ class BlockUnits:
         """
         true = self._true(tables)
         reported = true @ self.matrix.T
-        own, cells = np.empty_like(reported), self.cells.ravel()
-        for row, by_cell in zip(own, sums, strict=True):
+        by_report, cells = np.empty_like(reported), self.cells.ravel()
+        for row, by_cell in zip(by_report, sums, strict=True):
             row[:] = np.bincount(cells, np.concatenate([by_cell] * len(self.cells)), row.size)
-        joint = true * (ratio(own, reported) @ self.matrix)
+        joint = true * (ratio(by_report, reported) @ self.matrix)
         for unit, span in self.spans:
             for a, table in _by_attribute(unit, joint[:, span], tables):
                 counts[a] += table
@@ -253,13 +253,13 @@ class GroupBlocks:
 
     def tables(self, tables: Tables) -> BlockTables:
         """The tables of the blocks under these parameters."""
-        found = [np.stack([u.table(tables) for u in block.strategies]) for block in self.blocks]
+        tables_of = [np.stack([u.table(tables) for u in block.strategies]) for block in self.blocks]
         vanishing, least = [], 1.0
-        for low in (float(table.min(where=table > 0, initial=1)) for table in found):
+        for low in (float(table.min(where=table > 0, initial=1)) for table in tables_of):
             vanishing.append(least * low < _VANISHING)
             least = low if vanishing[-1] else least * low
-        found[0] *= self.weights[:, None, None]
-        return list(zip(found, vanishing, strict=True))
+        tables_of[0] *= self.weights[:, None, None]
+        return list(zip(tables_of, vanishing, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +333,8 @@ class ConditionalModel:
             strategies = chunk.strategies(chunk.classes)
             for weighted, cells, blocks in zip(strategies, chunk.codes, posteriors, strict=True):
                 for codes, block in zip(cells, blocks, strict=True):
-                    for weight, own in zip(weighted, block, strict=True):
-                        for a, table in own:
+                    for weight, attributes in zip(weighted, block, strict=True):
+                        for a, table in attributes:
                             scores[a] += table.take(codes, axis=2) * weight[:, None]
             free = [score.reshape(-1, score.shape[-1]) for score in self._free(scores)]
             stacked = np.concatenate([chunk.classes - prior[:, None], *free])
@@ -398,10 +398,12 @@ class ConditionalModel:
         for start in range(0, len(self.shares), length):
             chunk = slice(start, start + length)
             codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
-            found = [_look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)]
-            by_strategy = [values for values, _ in found]
+            looked_up = [
+                _look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)
+            ]
+            by_strategy = [values for values, _ in looked_up]
             totals = [values.sum(axis=0) for values in by_strategy]
-            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in found)
+            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in looked_up)
             for total in totals:
                 logs = logs + _rescale(classes)
                 classes = classes * total
@@ -414,8 +416,8 @@ class ConditionalModel:
     def _expected_tables(self, tables: Tables, sums: list[list[Array]], alpha: float) -> Tables:
         """P(x_a | c) of the expected true categories, with `alpha` records added to each."""
         counts = [np.zeros((self.n_classes, k)) for k in self.sizes]
-        for group, own in zip(self.groups, sums, strict=True):
-            for block, by_strategy in zip(group.blocks, own, strict=True):
+        for group, by_block in zip(self.groups, sums, strict=True):
+            for block, by_strategy in zip(group.blocks, by_block, strict=True):
                 for units, by_cell in zip(block.strategies, by_strategy, strict=True):
                     units.add(counts, tables, by_cell)
         added = [count + alpha / self.n_records for count in counts]

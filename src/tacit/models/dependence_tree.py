@@ -87,8 +87,8 @@ class PairDependence:
     @property
     def strength(self) -> Array:
         """How much of each statistic is dependence, 0 if chance explains it."""
-        known = self.statistic > self.freedom
-        part = np.divide(self.freedom, self.statistic, out=np.ones(len(known)), where=known)
+        dependent = self.statistic > self.freedom
+        part = np.divide(self.freedom, self.statistic, out=np.ones(len(dependent)), where=dependent)
         return np.asarray(1 - part)
 
 
@@ -172,10 +172,10 @@ class PairWeights:
         scale = np.divide(1, spread, out=np.zeros_like(spread), where=spread > _NO_VARIANCE)
         contrasts = contrasts * scale[..., None]
         values, vectors = np.linalg.eigh((contrasts * expected) @ contrasts.transpose(0, 2, 1))
-        known = values > _NO_VARIANCE * np.maximum(values[:, -1:], _NO_VARIANCE)
+        varies = values > _NO_VARIANCE * np.maximum(values[:, -1:], _NO_VARIANCE)
         mean = (vectors.transpose(0, 2, 1) @ (self.mean * scale)[..., None])[..., 0]
-        parts = np.divide(mean**2, values, out=np.zeros_like(mean), where=known)
-        return self.n_records * parts.sum(axis=1), known.sum(axis=1)
+        parts = np.divide(mean**2, values, out=np.zeros_like(mean), where=varies)
+        return self.n_records * parts.sum(axis=1), varies.sum(axis=1)
 
 
 def _tail(statistic: Array, freedom: Index) -> Array:
@@ -209,8 +209,8 @@ def likely_margins(matrix: Array, seen: Array, first: Array, second: Array) -> A
         expected = np.maximum(matrix @ apart, TINY)
         table = (apart * (matrix.T @ (seen / expected))).reshape(sizes)
         after = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
-        held = seen > 0
-        value = float(seen[held] @ np.log(expected[held]))
+        reported = seen > 0
+        value = float(seen[reported] @ np.log(expected[reported]))
         return EMStep(after, value, float(np.abs(after - margins).max()))
 
     def repair(margins: Array) -> Array:
@@ -219,8 +219,8 @@ def likely_margins(matrix: Array, seen: Array, first: Array, second: Array) -> A
 
     inside = np.concatenate([np.full(k, 1 / k) for k in sizes])
     start = (1 - _INSIDE) * np.concatenate([first, second]) + _INSIDE * inside
-    found, _ = squarem(step, start, repair, _TOLERANCE, _ITERATIONS)
-    return np.outer(found[: sizes[0]], found[sizes[0] :])
+    fitted, _ = squarem(step, start, repair, _TOLERANCE, _ITERATIONS)
+    return np.outer(fitted[: sizes[0]], fitted[sizes[0] :])
 
 
 #: Independence counts for at least this share of the records, so that any margins can be met.

@@ -292,8 +292,8 @@ def polished(
 ) -> LatentFit:
     """The maximum above a point that is close to it; classes with larger shares come first."""
     step = partial(model.step, alpha=search.alpha)
-    found, ended = squarem(step, start, model.repair, search.tolerance, search.iterations)
-    parameters = _in_order(model, found)
+    maximum, ended = squarem(step, start, model.repair, search.tolerance, search.iterations)
+    parameters = _in_order(model, maximum)
     total = float(model.shares @ model.logs(parameters)) * model.n_records
     return LatentFit(parameters, total, ended, *reached)
 
@@ -304,8 +304,8 @@ def _in_order(model: LatentModel, parameters: Array) -> Array:
     return model.join(prior[order], [table[order] for table in tables])
 
 
-def _likelihood(found: tuple[Array, Convergence]) -> float:
-    return found[1].log_likelihood
+def _likelihood(maximum: tuple[Array, Convergence]) -> float:
+    return maximum[1].log_likelihood
 
 
 def _flipped(
@@ -333,8 +333,8 @@ def _with_a_flipped_class(
     for group in groups:
         for member in range(model.n_classes):
             prior, tables = model.split(parameters.copy())
-            for place in group:
-                tables[place][member] = tables[place][member][::-1]
+            for attribute in group:
+                tables[attribute][member] = tables[attribute][member][::-1]
             yield model.join(prior, tables)
 
 

@@ -61,27 +61,27 @@ class TreeDistribution:
     @cached_property
     def children(self) -> list[list[int]]:
         """The children of each node."""
-        found: list[list[int]] = [[] for _ in self.parents]
+        children: list[list[int]] = [[] for _ in self.parents]
         for parent, child in self.edges:
-            found[parent].append(child)
-        return found
+            children[parent].append(child)
+        return children
 
     @cached_property
     def order(self) -> list[int]:
         """Nodes, parents before their children."""
-        found = [v for v, parent in enumerate(self.parents) if parent == ROOT]
-        for node in found:  # the list grows while it is read
-            found.extend(self.children[node])
-        return found
+        order = [v for v, parent in enumerate(self.parents) if parent == ROOT]
+        for node in order:  # the list grows while it is read
+            order.extend(self.children[node])
+        return order
 
     @cached_property
     def margins(self) -> list[Array]:
         """P(x_v) of every node."""
-        found: list[Array] = list(self.tables)
+        margins: list[Array] = list(self.tables)
         for v in self.order:
             if self.parents[v] != ROOT:
-                found[v] = found[self.parents[v]] @ self.tables[v]
-        return found
+                margins[v] = margins[self.parents[v]] @ self.tables[v]
+        return margins
 
     def pair(self, child: int) -> Array:
         """P(x_parent, x_child), parent x child."""
@@ -92,20 +92,25 @@ class TreeDistribution:
         """P(x_parent | x_child), child x parent; 0 where the child's category never occurs."""
         return {
             v: np.divide(
-                pair.T, own, out=np.zeros_like(pair.T), where=np.broadcast_to(own > 0, pair.T.shape)
+                pair.T,
+                margin,
+                out=np.zeros_like(pair.T),
+                where=np.broadcast_to(margin > 0, pair.T.shape),
             )
-            for v, pair, own in ((v, self.pair(v), self.margins[v][:, None]) for _, v in self.edges)
+            for v, pair, margin in (
+                (v, self.pair(v), self.margins[v][:, None]) for _, v in self.edges
+            )
         }
 
     def joint(self) -> Array:
         """All cells, one axis per node; for few nodes."""
         sizes = self.sizes
-        made: Array = np.ones((1,) * len(sizes))
+        table: Array = np.ones((1,) * len(sizes))
         for v in self.order:
             axes = {v} if self.parents[v] == ROOT else {v, self.parents[v]}
             ahead = self.tables[v] if self.parents[v] < v else self.tables[v].T
-            made = made * ahead.reshape([k if u in axes else 1 for u, k in enumerate(sizes)])
-        return np.asarray(np.broadcast_to(made, sizes))
+            table = table * ahead.reshape([k if u in axes else 1 for u, k in enumerate(sizes)])
+        return np.asarray(np.broadcast_to(table, sizes))
 
     def probability(self, allowed: Sequence[Array]) -> Array:
         """P(E) of events; `allowed[v]` is events x categories, 1 where the event allows one."""
@@ -115,10 +120,10 @@ class TreeDistribution:
     def given(self, allowed: Sequence[Array]) -> EventGiven:
         """P(E), and P(E | x) by node and edge."""
         below = self._below(allowed)
-        own = [below[r] @ self.tables[r] for r in self._roots]
+        chances = [below[r] @ self.tables[r] for r in self._roots]
         outside: dict[int, Array] = {}
         nodes, edges = list(below), {}
-        for r, others in zip(self._roots, _products_of_others(own), strict=True):
+        for r, others in zip(self._roots, _products_of_others(chances), strict=True):
             outside[r] = np.broadcast_to(others[:, None], below[r].shape)
         for v in self.order:
             sent = [below[c] @ self.tables[c].T for c in self.children[v]]
@@ -127,15 +132,15 @@ class TreeDistribution:
                 edges[c] = above[:, :, None] * below[c][:, None]
                 outside[c] = above @ self._back[c].T
             nodes[v] = outside[v] * below[v]
-        return EventGiven(self._product(own), nodes, edges)
+        return EventGiven(self._product(chances), nodes, edges)
 
     def _below(self, allowed: Sequence[Array]) -> list[Array]:
         """P(conditions on a node and below it | x_v), events x categories."""
-        found = [np.asarray(each, np.float64) for each in allowed]
+        messages = [np.asarray(mask, np.float64) for mask in allowed]
         for v in reversed(self.order):
             for c in self.children[v]:
-                found[v] = found[v] * (found[c] @ self.tables[c].T)
-        return found
+                messages[v] = messages[v] * (messages[c] @ self.tables[c].T)
+        return messages
 
     @property
     def _roots(self) -> list[int]:
@@ -147,33 +152,33 @@ class TreeDistribution:
 
     def around(self, nodes: Iterable[int]) -> tuple[list[int], TreeDistribution]:
         """The smallest part of the forest that connects some nodes, and which nodes it has."""
-        asked, kept, parents = set(nodes), set(range(len(self.parents))), list(self.parents)
+        named, needed, parents = set(nodes), set(range(len(self.parents))), list(self.parents)
         for v in reversed(self.order):
-            if v not in asked and not any(c in kept for c in self.children[v]):
-                kept.discard(v)
+            if v not in named and not any(c in needed for c in self.children[v]):
+                needed.discard(v)
         for v in self.order:
-            own = [c for c in self.children[v] if c in kept]
-            if v in kept and parents[v] == ROOT and v not in asked and len(own) == 1:
-                kept.discard(v)
-                parents[own[0]] = ROOT
-        places = sorted(kept)
+            children = [c for c in self.children[v] if c in needed]
+            if v in needed and parents[v] == ROOT and v not in named and len(children) == 1:
+                needed.discard(v)
+                parents[children[0]] = ROOT
+        places = sorted(needed)
         tables = [self.margins[v] if parents[v] == ROOT else self.tables[v] for v in places]
-        found = [ROOT if parents[v] == ROOT else places.index(parents[v]) for v in places]
-        return places, TreeDistribution(tuple(found), tuple(tables))
+        new_parents = [ROOT if parents[v] == ROOT else places.index(parents[v]) for v in places]
+        return places, TreeDistribution(tuple(new_parents), tuple(tables))
 
     def draws(self, n: int, rng: np.random.Generator) -> Index:
         """Records drawn from the distribution, n x nodes."""
-        found = np.empty((n, len(self.parents)), np.intp, order="F")
+        records = np.empty((n, len(self.parents)), np.intp, order="F")
         for v in self.order:
             size = self.sizes[v]
             ends = np.atleast_2d(self.tables[v]).cumsum(axis=1)
             ends = ends / np.maximum(ends[:, -1:], np.finfo(float).tiny)
-            row = found[:, self.parents[v]] if self.parents[v] != ROOT else np.zeros(n, np.intp)
+            row = records[:, self.parents[v]] if self.parents[v] != ROOT else np.zeros(n, np.intp)
             # The rows of conditional distributions one after the other, each one unit long.
             line = (ends + np.arange(len(ends))[:, None]).ravel()
             cell = np.searchsorted(line, row + rng.random(n), side="right")
-            found[:, v] = np.clip(cell - row * size, 0, size - 1)
-        return found
+            records[:, v] = np.clip(cell - row * size, 0, size - 1)
+        return records
 
 
 def _products_of_others(factors: Sequence[Array]) -> list[Array]:
@@ -200,11 +205,11 @@ def rooted_forest(scores: Array) -> tuple[int, ...]:
     from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree  # slow to load
 
     forest = minimum_spanning_tree(-scores)
-    found = np.full(len(scores), ROOT)
+    parents = np.full(len(scores), ROOT)
     placed: set[int] = set()
     for root in range(len(scores)):
         if root not in placed:
             order, before = breadth_first_order(forest, root, directed=False)
             placed |= set(order.tolist())
-            found[order[1:]] = before[order[1:]]
-    return tuple(found.tolist())
+            parents[order[1:]] = before[order[1:]]
+    return tuple(parents.tolist())

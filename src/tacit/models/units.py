@@ -117,14 +117,14 @@ class UnitLayout:
         attributes, groups = [], []
         for group in self.groups:
             names = group.factor.names
-            own = [schema[name] for name in names]
+            group_attributes = [schema[name] for name in names]
             coin = self.design.group_of(names[0]).coin
             if group.single and len(names) > 1:
                 (unit,) = group.units
-                own = [Attribute(" & ".join(names), range(self.sizes[unit]))]
+                group_attributes = [Attribute(" & ".join(names), range(self.sizes[unit]))]
                 coin = matrix_coin(group.others[0].tolist())
-            attributes += own
-            groups.append(Group([attribute.name for attribute in own], coin))
+            attributes += group_attributes
+            groups.append(Group([attribute.name for attribute in group_attributes], coin))
         return Design(Schema(attributes), groups)
 
     def patterns(self, codes: Index, counts: Index) -> PatternTable:

@@ -44,21 +44,21 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Sent
     """Every category in which an attribute is reported; those that are never sent are left out."""
     attribute = design.schema[name]
     reports, joints = joints_of(design, prior, name)
-    own = (reports.name, reports.categories) == (name, attribute.categories)
+    same_categories = (reports.name, reports.categories) == (name, attribute.categories)
     cells = math.prod(design.schema[n].size for n in design.jointly_reported([name]))
     slack = slack_of(cells)
     first = next(joints)
     sent, guess = first.sum(axis=1), first.argmax(axis=1)
-    place = np.arange(len(guess)) if own else guess
-    shares = [_shares(joint, place) for joint in chain([first], joints)]
-    told, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
+    column = np.arange(len(guess)) if same_categories else guess
+    shares = [_shares(joint, column) for joint in chain([first], joints)]
+    posterior, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
     return tuple(
         SentAnswer(
             name,
             label,
-            own,
+            same_categories,
             float(sent[code]),
-            max(0.0, 1 - float(told[code]) - slack),
+            max(0.0, 1 - float(posterior[code]) - slack),
             attribute.categories[guess[code]],
             min(1.0, float(best[code]) + slack),
         )
@@ -67,10 +67,10 @@ def answers(design: Design, prior: Prior, name: str, level: float) -> tuple[Sent
     )
 
 
-def _shares(joint: Array, place: Index) -> tuple[Array, Array]:
+def _shares(joint: Array, column: Index) -> tuple[Array, Array]:
     """The posterior of the true category at `place` and the largest one, for each report."""
-    sent, own = joint.sum(axis=1), joint[np.arange(len(place)), place]
-    return quotient(own, sent), quotient(joint.max(axis=1), sent)
+    sent, true = joint.sum(axis=1), joint[np.arange(len(column)), column]
+    return quotient(true, sent), quotient(joint.max(axis=1), sent)
 
 
 def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
@@ -79,15 +79,15 @@ def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Itera
     (factor,) = channel.factors
     sizes = [design.schema[n].size for n in factor.names]
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
-    place = next((i for i, a in enumerate(reported) if a.name == name), 0)
-    other = tuple(i for i in range(len(reported)) if i != place)
+    index = next((i for i, a in enumerate(reported) if a.name == name), 0)
+    other = tuple(i for i in range(len(reported)) if i != index)
     matrix = factor.channel.kernel.entries.reshape(*(a.size for a in reported), *sizes).sum(
         axis=other
     )
     axis = factor.names.index(name)
     summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
     tables = prior.table(factor.names).T
-    return reported[place], ((matrix * t.reshape(sizes)).sum(axis=summed) for t in tables)
+    return reported[index], ((matrix * t.reshape(sizes)).sum(axis=summed) for t in tables)
 
 
 def of_100(share: float) -> int:

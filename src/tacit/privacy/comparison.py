@@ -96,10 +96,10 @@ class Comparison:
         """theta and a figure of one scheme."""
         if figure not in COLUMNS[3:]:
             raise DataError(unknown("figure", figure, COLUMNS[3:]))
-        own = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
-        if not own:
+        points = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
+        if not points:
             raise DataError(f"{scheme!r} with {groups!r} groups was not compared")
-        return [p.theta for p in own], [getattr(p, figure) for p in own]
+        return [p.theta for p in points], [getattr(p, figure) for p in points]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
@@ -118,8 +118,8 @@ class Comparison:
 
     def lead(self) -> list[str]:
         """What the figures rest on."""
-        known = [f"Prior: {self.prior}. Privacy is rounded down."]
-        return [f"warning: {_UNRELATED}\n", *known] if self.assumes_unrelated else known
+        basis = [f"Prior: {self.prior}. Privacy is rounded down."]
+        return [f"warning: {_UNRELATED}\n", *basis] if self.assumes_unrelated else basis
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
@@ -177,11 +177,11 @@ def _row(point: Point) -> list[str]:
     ]
 
 
-def _by_theta(found: Comparison, scheme: str) -> Table:
+def _by_theta(comparison: Comparison, scheme: str) -> Table:
     """Head and rows of one scheme; its PSE is the same for every grouping."""
-    groups = list(dict.fromkeys(p.groups for p in found.points if p.scheme == scheme))
-    thetas, pse = found.curve(scheme, groups[0], "pse")
-    records = [found.curve(scheme, g, "map_record")[1] for g in groups]
+    groups = list(dict.fromkeys(p.groups for p in comparison.points if p.scheme == scheme))
+    thetas, pse = comparison.curve(scheme, groups[0], "pse")
+    records = [comparison.curve(scheme, g, "map_record")[1] for g in groups]
     head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
     lines = zip(thetas, pse, *records, strict=True)
     rows = [[f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines]
@@ -210,25 +210,27 @@ def compare_schemes(
             raise DataError(f"groups must be whole numbers of at least 1, got {g!r}")
     possible = [g for g in groups if g <= len(schema)]
     plain = grouped(schema, 1, lambda part: truthful())
-    known = prior_of(prior, plain, limits.rng, limits.priors)
+    checked_prior = prior_of(prior, plain, limits.rng, limits.priors)
     points = [
-        _point(name, g, theta, measure(grouped(schema, g, partial(make, theta)), known, limits))
+        _point(
+            name, g, theta, measure(grouped(schema, g, partial(make, theta)), checked_prior, limits)
+        )
         for (name, make), g, theta in product(schemes.items(), possible, exact)
     ]
-    return Comparison(tuple(points), known.source, not known.ties_all)
+    return Comparison(tuple(points), checked_prior.source, not checked_prior.ties_all)
 
 
-def _point(scheme: str, groups: int, theta: Fraction, found: Scopes) -> Point:
-    record = found.record.from_record
+def _point(scheme: str, groups: int, theta: Fraction, scopes: Scopes) -> Point:
+    record = scopes.record.from_record
     return Point(
         scheme,
         groups,
         float(theta),
-        pse=min(scope.alone.pse for scope in found.attributes.values()),
+        pse=min(scope.alone.pse for scope in scopes.attributes.values()),
         pse_record=record.pse,
         map_record=record.map_privacy,
         worst_record=record.worst_posterior,
-        epsilon=found.record.epsilon,
+        epsilon=scopes.record.epsilon,
         stderr=0.0 if record.stderr is None else max(record.stderr[:2]),
     )
 

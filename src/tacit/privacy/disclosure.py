@@ -187,7 +187,7 @@ def _nothing(design: Design, n_records: int) -> Assessment:
 def _margins(reports: UnitReports) -> Margins:
     """The marginal of each attribute."""
     layout = reports.layout
-    found: Margins = {}
+    margins: Margins = {}
     for unit, described in enumerate(layout.units):
         inverse = np.linalg.pinv(layout.matrix((unit,)))
         seen = reports.frequencies((unit,))
@@ -197,50 +197,50 @@ def _margins(reports: UnitReports) -> Margins:
             mean = weights @ seen
             variance = np.maximum(weights**2 @ seen - mean**2, 0)
             error = QUANTILE * np.sqrt(variance / reports.n_records)
-            found[name] = np.clip([mean - error, mean, mean + error], 0, 1)
-    return found
+            margins[name] = np.clip([mean - error, mean, mean + error], 0, 1)
+    return margins
 
 
 def _bounds(reports: UnitReports, margins: Margins) -> dict[str, Bound]:
     """Of every attribute, and of the record under the empty name."""
-    found = {}
+    bounds = {}
     seen = DesignReports(reports.layout.design)
     for name, margin in margins.items():
         # The bound that needs no data but the marginal, for the worst marginal within its ends.
         free = [seen.bound(name, end.tolist()) for end in _extremes(margin)]
         accuracy = min(max(bound.accuracy for bound in free), attribute_bound(reports, name))
         drawn = min(max(bound.drawn for bound in free), accuracy)
-        found[name] = Bound(accuracy, drawn, max(bound.worst_posterior for bound in free))
-    accuracy = record_bound(reports, {name: bound.accuracy for name, bound in found.items()})
-    found[""] = Bound(accuracy, accuracy, min(b.worst_posterior for b in found.values()))
-    return found
+        bounds[name] = Bound(accuracy, drawn, max(bound.worst_posterior for bound in free))
+    accuracy = record_bound(reports, {name: bound.accuracy for name, bound in bounds.items()})
+    bounds[""] = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
+    return bounds
 
 
 def _spreads(layout: UnitLayout, margins: Margins) -> dict[str, float]:
     """By which share a guess from the own report is right more often at an end of the marginal."""
-    found = dict.fromkeys(margins, 0.0)
+    spreads = dict.fromkeys(margins, 0.0)
     for unit, described in enumerate(layout.units):
         if len(described.names) == 1:
             (name,) = described.names
             matrix, middle = layout.matrix((unit,)), margins[name][[0, 2]].mean(axis=0)
             ends = [middle / middle.sum(), *_extremes(margins[name])]
             right = [float((matrix * p).max(axis=1).sum()) for p in ends]
-            found[name] = max(right) / right[0] - 1
-    return found
+            spreads[name] = max(right) / right[0] - 1
+    return spreads
 
 
 def _extremes(margin: Array) -> list[Array]:
     """For each category, a marginal in which it is as common as it may be."""
     low, _, high = margin
     middle = (low + high) / 2
-    found = []
+    marginals = []
     for category, share in enumerate(high):
         others = np.delete(middle, category).sum()
         scale = (1 - share) / others if others > 0 else 0.0
-        made = middle * scale
-        made[category] = 1 - scale * others
-        found.append(made)
-    return found
+        marginal = middle * scale
+        marginal[category] = 1 - scale * others
+        marginals.append(marginal)
+    return marginals
 
 
 @dataclass(frozen=True)
@@ -317,17 +317,17 @@ def _raise(ends: Array, bound: Bound) -> None:
 
 def _figures(ends: Array, prior: float) -> Figures:
     """Privacy is one minus how often a guess is right; each figure at its pessimistic end."""
-    made = ends.copy()
-    made[:2] = np.maximum(1 - made[:2, [0, 2, 1]], 0)
-    made[2, [0, 2]] = made[2, [0, 2]].clip(max=1)
-    spans = made[:, 1:].tolist()
+    rows = ends.copy()
+    rows[:2] = np.maximum(1 - rows[:2, [0, 2, 1]], 0)
+    rows[2, [0, 2]] = rows[2, [0, 2]].clip(max=1)
+    spans = rows[:, 1:].tolist()
     return Figures(
         pse=spans[0][0],
         map_privacy=spans[1][0],
         worst_posterior=spans[2][1],
         information=spans[3][1],
         largest_prior=prior,
-        central=tuple(made[:, 0].tolist()),
+        central=tuple(rows[:, 0].tolist()),
         ends=tuple((low, high) for low, high in spans),
     )
 
@@ -356,9 +356,9 @@ def table_figures(stack: TableStack, tell: Progress) -> ModelFigures:
     """Exact figures."""
     part = joint_groups(stack.layout, stack.tables)
     scopes: dict[tuple[str, ...], Array] = {}
-    for done, (place, passed) in enumerate(passed_by_group(part)):
-        names = part.factors[place].names
-        scopes[names] = _rows(risk_of_group(part, place, passed))
+    for done, (axis, passed) in enumerate(passed_by_group(part)):
+        names = part.factors[axis].names
+        scopes[names] = _rows(risk_of_group(part, axis, passed))
         if len(names) > 1:
             scopes |= {(n,): _rows(risk_of_attribute(part, n, passed)) for n in names}
         tell(3 / 4 + (done + 1) / len(part.factors) / 5)
@@ -390,13 +390,13 @@ def class_figures(
     rates: dict[tuple[str, ...], list[GuessRates]] = {}
     for done, model in enumerate(models):
         sample = Sample(layout, model, rng)
-        found = {names: sample.units(range(len(layout.units)))}
-        found |= {group.factor.names: sample.units(group.units) for group in several}
-        found |= {(name,): sample.attribute(name) for name in names}
-        for scope, rate in found.items():
+        scopes_of = {names: sample.units(range(len(layout.units)))}
+        scopes_of |= {group.factor.names: sample.units(group.units) for group in several}
+        scopes_of |= {(name,): sample.attribute(name) for name in names}
+        for scope, rate in scopes_of.items():
             rates.setdefault(scope, []).append(rate)
         tell(3 / 4 + (done + 1) / len(models) / 5)
-    scopes = {scope: np.array(found).T for scope, found in rates.items()}
+    scopes = {scope: np.array(scopes_of).T for scope, scopes_of in rates.items()}
     return ModelFigures(scopes, {}, slice(NETWORK, None), (MIXTURE,), False)
 
 
@@ -476,16 +476,16 @@ def certificate(
 
 def _weights(layout: UnitLayout, guesses: Index, name: str) -> Array:
     """W_g^T H over all reports, one axis per group."""
-    place = next(i for i, g in enumerate(layout.groups) if name in g.factor.names)
-    group = layout.groups[place]
-    own = group.factor
-    ahead = np.moveaxis(guesses, place, 0)
+    axis = next(i for i, g in enumerate(layout.groups) if name in g.factor.names)
+    group = layout.groups[axis]
+    factor = group.factor
+    ahead = np.moveaxis(guesses, axis, 0)
     flat = ahead.reshape(ahead.shape[0], -1)
-    shape = own.channel.true_shape
-    categories = np.indices(shape)[own.names.index(name)].ravel()
+    shape = factor.channel.true_shape
+    categories = np.indices(shape)[factor.names.index(name)].ravel()
     right: Array = np.zeros((math.prod(shape), flat.shape[1]))
     for category in range(int(categories.max()) + 1):
-        found = own.channel.forward.T @ (flat == category).astype(np.float64)
-        right[categories == category] = found[categories == category]
+        chance = factor.channel.forward.T @ (flat == category).astype(np.float64)
+        right[categories == category] = chance[categories == category]
     back = group.inverse.T @ right
-    return np.moveaxis(back.reshape(ahead.shape), 0, place)
+    return np.moveaxis(back.reshape(ahead.shape), 0, axis)

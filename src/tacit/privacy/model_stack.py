@@ -118,7 +118,7 @@ def class_stack(
         return _fitted_classes(reports.counted(counts), model, counts, rng)
 
     def likelihoods(classes: list[LatentClasses]) -> Array:
-        return np.stack([report_likelihoods(model, one) for one in classes], axis=1)
+        return np.stack([report_likelihoods(model, candidate) for candidate in classes], axis=1)
 
     first, second, last, weights = _stacked(reports, halves, fit, likelihoods, tell)
     return [*(LatentClasses.mixed(models, weights) for models in (last, first, second)), *last]
@@ -131,8 +131,8 @@ def class_model(reports: UnitReports) -> LatentModel:
 
 def report_likelihoods(model: LatentModel, classes: LatentClasses) -> Array:
     """The probability of each pattern under these classes."""
-    own = model.variant(len(classes.shares))
-    return np.asarray(np.exp(own.logs(own.join(classes.shares, classes.tables))))
+    variant = model.variant(len(classes.shares))
+    return np.asarray(np.exp(variant.logs(variant.join(classes.shares, classes.tables))))
 
 
 def _stacked(
@@ -191,7 +191,7 @@ def _tables(reports: UnitReports, classes: Sequence[LatentClasses]) -> Array:
 
 def likely_tables(reports: UnitReports, families: Iterable[Units]) -> dict[Units, LikelyTable]:
     """The tables of the families, each in ascending order of units, that can be estimated."""
-    found: dict[Units, LikelyTable] = {}
+    tables: dict[Units, LikelyTable] = {}
     for units in families:
         shape = [reports.sizes[u] for u in units]
         if max(math.prod(shape), math.prod(reports.reports[u] for u in units)) > MAX_CELLS:
@@ -201,8 +201,8 @@ def likely_tables(reports: UnitReports, families: Iterable[Units]) -> dict[Units
         except SingularChannelError:
             continue
         likelihood = 2 * reports.n_records * reports.log_likelihood(units, table)
-        found[units] = LikelyTable(table.reshape(shape), likelihood)
-    return found
+        tables[units] = LikelyTable(table.reshape(shape), likelihood)
+    return tables
 
 
 def _most_likely(

@@ -59,18 +59,18 @@ def attribute_bound(reports: UnitReports, name: str) -> float:
         if any(layout.sizes[u] != 2 for u in group.units):
             return 1.0
         codes, sizes = z
-        own = reports.codes[:, unit]
-        agree = [reports.codes[:, u] ^ own for u in group.units if u != unit]
+        reported = reports.codes[:, unit]
+        agree = [reports.codes[:, u] ^ reported for u in group.units if u != unit]
         z = np.column_stack([codes, *agree]), [*sizes, *[2] * len(agree)]
     elif group.theta < 0:
         return 1.0
     matrix = layout.matrix((unit,))
-    known = moments(reports.codes[:, unit], reports.counts, z, matrix)
+    pair_moments = moments(reports.codes[:, unit], reports.counts, z, matrix)
     # Where a draw replaces the truth, the group's other reports may tell if it was kept.
     targets = np.arange(matrix.shape[1])
     if group.drawn is not None:
-        return _largest(known, targets, None, group.theta)
-    return _largest(known, targets, matrix)
+        return _largest(pair_moments, targets, None, group.theta)
+    return _largest(pair_moments, targets, matrix)
 
 
 def record_bound(reports: UnitReports, attributes: dict[str, float]) -> float:
@@ -81,8 +81,10 @@ def record_bound(reports: UnitReports, attributes: dict[str, float]) -> float:
     """
     layout = reports.layout
     best = min(attributes.values(), default=1.0)
-    own = [g.units[0] for g in layout.groups if g.single]
-    ranked = sorted(own, key=lambda u: min(attributes[n] for n in layout.units[u].names))[:_TRIED]
+    single = [g.units[0] for g in layout.groups if g.single]
+    ranked = sorted(single, key=lambda u: min(attributes[n] for n in layout.units[u].names))[
+        :_TRIED
+    ]
     chosen: tuple[int, ...] = ()
     for size in (2, 3):
         sets = [
@@ -109,8 +111,8 @@ def _target_bound(reports: UnitReports, units: tuple[int, ...], targets: Index) 
         return 1.0
     groups = [layout.group_of(u) for u in units]
     others = _others(reports, groups)
-    known = moments(reports.cells(units), reports.counts, others, matrix)
-    return _largest(known, targets, matrix)
+    pair_moments = moments(reports.cells(units), reports.counts, others, matrix)
+    return _largest(pair_moments, targets, matrix)
 
 
 def _others(reports: UnitReports, groups: Sequence[CoinGroup]) -> tuple[Index, list[int]]:
@@ -120,18 +122,18 @@ def _others(reports: UnitReports, groups: Sequence[CoinGroup]) -> tuple[Index, l
 
 
 def moments(
-    own: Index, weights: Array | Index, z: tuple[Index, list[int]], matrix: Array
+    reported: Index, weights: Array | Index, z: tuple[Index, list[int]], matrix: Array
 ) -> PairMoments:
     """Moments of q from pairs of people with equal z; `matrix` is the channel of `own`."""
-    place = _ranks(*z)
-    people = np.bincount(place, weights)
+    rank = _ranks(*z)
+    people = np.bincount(rank, weights)
     many = people > 1
     safe = np.where(many, people, 2.0)
     n = weights.sum()
     second, low, high = [], [], []
     for row in np.linalg.pinv(matrix):
-        w = row[own]
-        total, squares = np.bincount(place, weights * w), np.bincount(place, weights * w * w)
+        w = row[reported]
+        total, squares = np.bincount(rank, weights * w), np.bincount(rank, weights * w * w)
         pairs = np.where(many, (total**2 - squares) / (safe - 1), total)
         value = pairs.sum() / n
         mean = total / safe
@@ -157,11 +159,13 @@ def _ranks(codes: Index, sizes: list[int]) -> Index:
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
-def _largest(known: PairMoments, targets: Index, matrix: Array | None, theta: float = 0.0) -> float:
+def _largest(
+    pair_moments: PairMoments, targets: Index, matrix: Array | None, theta: float = 0.0
+) -> float:
     """The largest mean of F(q) over distributions of q with these moments."""
     from scipy.optimize import linprog  # slow to load
 
-    cells = known.second.size
+    cells = pair_moments.second.size
     if cells not in GRID:
         return 1.0
     grid = simplex_grid(cells, GRID[cells])
@@ -170,9 +174,9 @@ def _largest(known: PairMoments, targets: Index, matrix: Array | None, theta: fl
         gains = theta + (1 - theta) * (grid @ sums).max(axis=1)
     else:
         gains = np.sum([((row * grid) @ sums).max(axis=1) for row in matrix], axis=0)
-    low, high = _consistent(known.low, known.high)
-    second = np.maximum(known.second, low**2 + 1e-9) + 1 / (4 * GRID[cells] ** 2)
-    found = linprog(
+    low, high = _consistent(pair_moments.low, pair_moments.high)
+    second = np.maximum(pair_moments.second, low**2 + 1e-9) + 1 / (4 * GRID[cells] ** 2)
+    optimum = linprog(
         -gains,
         A_ub=np.vstack([(grid**2).T, grid.T, -grid.T]),
         b_ub=np.concatenate([second, high, -low]),
@@ -181,7 +185,7 @@ def _largest(known: PairMoments, targets: Index, matrix: Array | None, theta: fl
         bounds=(0, None),
         method="highs",
     )
-    return min(1.0, float(-found.fun) + 1e-6) if found.status == 0 else 1.0
+    return min(1.0, float(-optimum.fun) + 1e-6) if optimum.status == 0 else 1.0
 
 
 def _consistent(low: Array, high: Array) -> tuple[Array, Array]:

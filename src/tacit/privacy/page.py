@@ -31,8 +31,8 @@ def guesses(report: Report) -> Figure:
     names = list(report.attributes)
     least = sorted(names, key=lambda name: -_knowing_others(report, name))[:_SHOWN]
     shown = [name for name in names if name in set(least)]
-    held = report.disclosure.record
-    marked = held.accuracy is not None or held.limit is not None
+    record_disclosed = report.disclosure.record
+    marked = record_disclosed.accuracy is not None or record_disclosed.limit is not None
     record = ["whole record"] if len(names) > 1 and marked else []
     figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
     axes = figure.add_subplot()
@@ -55,17 +55,17 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     before = [report.attributes[n].alone.largest_prior for n in shown]
     alone = [report.attributes[n].alone.accuracy for n in shown]
     others = [_knowing_others(report, name, 0.0) for name in shown]
-    held = [report.disclosure.attributes[n] for n in shown]
+    disclosed = [report.disclosure.attributes[n] for n in shown]
     if len(report.attributes) > 1:
-        held.append(report.disclosure.record)
-    ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, held, strict=False)]
+        disclosed.append(report.disclosure.record)
+    ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, disclosed, strict=False)]
     axes.hlines(places, _of_100(before), _of_100(ends), color=GREY, linewidth=1, zorder=1)
     axes.scatter(_of_100(before), places, marker="|", s=90, color=INK, label="without a report")
     ring: dict[str, Any] = {"facecolor": "none", "edgecolor": BLUE, "linewidth": 1.8}
     axes.scatter(_of_100(alone), places, s=60, label="its own report", zorder=5, **ring)
-    known = [(i, h.accuracy) for i, h in enumerate(held) if h.accuracy is not None]
+    known = [(i, h.accuracy) for i, h in enumerate(disclosed) if h.accuracy is not None]
     _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
-    bounds = [(i, h.limit) for i, h in enumerate(held) if h.limit is not None]
+    bounds = [(i, h.limit) for i, h in enumerate(disclosed) if h.limit is not None]
     label = "the whole record, at most (any dependence)"
     _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
     label = "the other true answers known"
@@ -75,8 +75,8 @@ def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
 
 def _knowing_others(report: Report, name: str, missing: float = 1.0) -> float:
     """How often a guess is right if the other true answers are known, or `missing`."""
-    known = report.knowing_others[name]
-    return missing if known is None else known.accuracy
+    knowing = report.knowing_others[name]
+    return missing if knowing is None else knowing.accuracy
 
 
 def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:
@@ -172,12 +172,12 @@ def page(report: Report) -> str:
     """The whole page."""
     first = report.disclosure.warning
     title = report.wording.title
-    told = "".join(f"<li>{_text(said)}</li>" for said in report.sentences)
+    items = "".join(f"<li>{_text(said)}</li>" for said in report.sentences)
     parts = [
         "<h1>How private is an answer?</h1>",
         *([] if title is None else [f'<p class="survey">{_text(title)}</p>']),
         *([] if first is None else [_warning(first)]),
-        f'<ul class="told">{told}</ul>',
+        f'<ul class="told">{items}</ul>',
         *(_warning(said) for said in report.warnings if said != first),
         f'<p class="small">{_text(report.basis())}</p>',
         "<h2>How often a guess is right</h2>",
@@ -216,15 +216,15 @@ def _text(value: object) -> str:
 
 def _described(report: Report) -> str:
     """The figure in words."""
-    told = []
+    phrases = []
     for name, scope in report.attributes.items():
-        known = report.knowing_others[name]
-        share = "a number not known" if known is None else str(of_100_up(known.accuracy))
-        told.append(
+        knowing = report.knowing_others[name]
+        share = "a number not known" if knowing is None else str(of_100_up(knowing.accuracy))
+        phrases.append(
             f"{report.wording.question(name)}: {of_100_up(scope.alone.accuracy)} of 100 from its "
             f"own report, {share} if other answers are known"
         )
-    return "; ".join(told)
+    return "; ".join(phrases)
 
 
 def _analysts(report: Report) -> str:
@@ -233,10 +233,10 @@ def _analysts(report: Report) -> str:
         for i, g in enumerate(report.groups, start=1)
         if len(g.names) > 1
     )
-    told = f'<p class="small">{_text(groups)}.</p>' if groups else ""
+    groups_note = f'<p class="small">{_text(groups)}.</p>' if groups else ""
     table = report_text.analyst_table(report)
     star = f'<p class="small">{_text(report_text.signs(table))}</p>'
-    return _named(report, table) + star + told + _glossary(report_text.FIGURE_WORDS)
+    return _named(report, table) + star + groups_note + _glossary(report_text.FIGURE_WORDS)
 
 
 def _named(report: Report, table: Table) -> str:
@@ -264,8 +264,8 @@ def _answers(report: Report) -> str:
             rounding.up(100 * answer.certainty, 1),
             rounding.down(100 * answer.sent, 1),
         ]
-        for name, found in report.answers.items()
-        for answer in found
+        for name, answers in report.answers.items()
+        for answer in answers
     ]
     head = ["sent", "truth is another, %", "likeliest truth", "it is, %", "how many send it, %"]
     return _wide(Table(head, rows))

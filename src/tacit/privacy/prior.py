@@ -43,11 +43,13 @@ class PriorTable:
 
     def marginal(self, names: Sequence[str]) -> PriorTable | None:
         """The block of those of its attributes that are wanted, in its own order."""
-        kept = tuple(name for name in self.names if name in names)
-        dropped = tuple(i for i, name in enumerate(self.names) if name not in kept)
-        if not kept:
+        remaining = tuple(name for name in self.names if name in names)
+        dropped = tuple(i for i, name in enumerate(self.names) if name not in remaining)
+        if not remaining:
             return None
-        return PriorTable(kept, self.tables.sum(axis=dropped), self.assumed and len(kept) > 1)
+        return PriorTable(
+            remaining, self.tables.sum(axis=dropped), self.assumed and len(remaining) > 1
+        )
 
 
 # Priors of questions with conditions: an adversary knows which combinations cannot occur.
@@ -77,33 +79,33 @@ _ROUNDING = 1e-9
 
 def tied_parts(design: Design) -> list[tuple[str, ...]]:
     """The attributes in parts: tied by conditions where their table is small, else one by one."""
-    found: list[tuple[str, ...]] = []
+    parts: list[tuple[str, ...]] = []
     for names in linked_parts(design.conditions, design.schema):
         small = math.prod(design.schema[name].size for name in names) <= MAX_TIED
-        found += [names] if small else [(name,) for name in names]
-    return found
+        parts += [names] if small else [(name,) for name in names]
+    return parts
 
 
 def uniform_tables(design: Design) -> list[PriorTable]:
     """Every answer equally likely among those who are asked."""
-    found = []
+    tables = []
     for names in tied_parts(design):
         table = _uniform(design, names)
-        axes = [tuple(i for i in range(table.ndim) if i != own) for own in range(table.ndim)]
-        found.append(PriorTable(names, table[..., None], not _determined(table, axes)))
-    return found
+        axes = [tuple(i for i in range(table.ndim) if i != axis) for axis in range(table.ndim)]
+        tables.append(PriorTable(names, table[..., None], not _determined(table, axes)))
+    return tables
 
 
 def _uniform(design: Design, names: Sequence[str]) -> Array:
     schema = design.schema.subset(names)
     possible = _possible(design, schema)
     table = np.ones(schema.sizes)
-    for place, attribute in enumerate(schema):
+    for axis, attribute in enumerate(schema):
         shares = np.full(attribute.size, 1 / attribute.size)
         if attribute.name in design.asked_if:
             shares[:] = 1 / len(answers_of(attribute))
             shares[attribute.code(DOES_NOT_APPLY)] = 1.0  # certain where the condition fails
-        table = table * shares.reshape([-1 if i == place else 1 for i in range(len(schema))])
+        table = table * shares.reshape([-1 if i == axis else 1 for i in range(len(schema))])
     table = table * possible
     return np.asarray(table / table.sum())
 
@@ -120,22 +122,26 @@ def tied_tables(blocks: Sequence[PriorTable], design: Design) -> list[PriorTable
     """
     if not design.conditions:
         return list(blocks)
-    found = [_within(block, design) for block in blocks]
+    tables = [_within(block, design) for block in blocks]
     for names in tied_parts(design):
-        own = [block for block in found if set(block.names) & set(names)]
-        inside = all(set(block.names) <= set(names) for block in own)
-        if len(own) > 1 and inside and all(block.tables.shape[-1] == 1 for block in own):
-            found = [block for block in found if block not in own]
-            found.append(_fitted(names, own, design))
-    return found
+        overlapping = [block for block in tables if set(block.names) & set(names)]
+        inside = all(set(block.names) <= set(names) for block in overlapping)
+        if (
+            len(overlapping) > 1
+            and inside
+            and all(block.tables.shape[-1] == 1 for block in overlapping)
+        ):
+            tables = [block for block in tables if block not in overlapping]
+            tables.append(_fitted(names, overlapping, design))
+    return tables
 
 
 def _within(block: PriorTable, design: Design) -> PriorTable:
     """A table without records that cannot occur; a known one must have none."""
     possible = _possible(design, design.schema.subset(block.names))[..., None]
-    kept = block.tables * possible
-    total = kept.sum(axis=tuple(range(kept.ndim - 1)), keepdims=True)
-    if kept.shape[-1] == 1 and float(total.min()) < 1 - _ROUNDING:
+    inside = block.tables * possible
+    total = inside.sum(axis=tuple(range(inside.ndim - 1)), keepdims=True)
+    if inside.shape[-1] == 1 and float(total.min()) < 1 - _ROUNDING:
         cell = np.argwhere((block.tables > 0) & (possible == 0))[0]
         labels = (
             f"{name} {design.schema[name].categories[code]}"
@@ -146,7 +152,7 @@ def _within(block: PriorTable, design: Design) -> PriorTable:
         )
     if float(total.min()) <= 0:
         raise DataError("the prior has only records that cannot occur")
-    return PriorTable(block.names, kept / total, block.assumed)
+    return PriorTable(block.names, inside / total, block.assumed)
 
 
 def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) -> PriorTable:
@@ -157,8 +163,10 @@ def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) 
     table = math.prod(margins) * _possible(design, schema)
     for _ in range(_ROUNDS):
         for margin, others in zip(margins, axes, strict=True):
-            own = table.sum(axis=others, keepdims=True)
-            table = table * np.divide(margin, own, out=np.zeros_like(own), where=own > 0)
+            margin_now = table.sum(axis=others, keepdims=True)
+            table = table * np.divide(
+                margin, margin_now, out=np.zeros_like(margin_now), where=margin_now > 0
+            )
         gaps = (
             float(np.abs(table.sum(axis=others, keepdims=True) - margin).max())
             for margin, others in zip(margins, axes, strict=True)
@@ -241,8 +249,8 @@ class Prior:
     def marginal(self, names: Sequence[str]) -> Prior:
         """The prior of some attributes."""
         tables = self.single if self.single and len(names) == 1 else self.blocks
-        found = [block.marginal(names) for block in tables]
-        blocks = tuple(block for block in found if block is not None)
+        margins = [block.marginal(names) for block in tables]
+        blocks = tuple(block for block in margins if block is not None)
         return Prior(self.schema, blocks, self.source)
 
     def at(self, i: int) -> list[PriorTable]:
@@ -254,13 +262,13 @@ class Prior:
 
     def table(self, names: Sequence[str]) -> Array:
         """The joint table over these attributes in this order, flattened; a column a prior."""
-        made: Array = np.ones((1,) * (len(names) + 1))
+        joint: Array = np.ones((1,) * (len(names) + 1))
         for block in self.marginal(names).blocks:
             axes = [list(names).index(name) for name in block.names]
             order = [*np.argsort(axes), len(axes)]
             shape = [self.schema[n].size if n in block.names else 1 for n in names]
-            made = made * block.tables.transpose(order).reshape(*shape, -1)
-        return made.reshape(-1, made.shape[-1])
+            joint = joint * block.tables.transpose(order).reshape(*shape, -1)
+        return joint.reshape(-1, joint.shape[-1])
 
 
 def prior_of(
@@ -283,9 +291,11 @@ def prior_of(
         return prior
     source, single = "known", list[PriorTable]()
     if isinstance(prior, Reconstruction):
-        found, prior = prior, _estimates(prior)
+        reconstruction, prior = prior, _estimates(prior)
         if any(len(estimate.attributes) > 1 for estimate in prior):
-            single = [_estimated(found.table([n]), schema, draws, rng) for n in schema.names]
+            single = [
+                _estimated(reconstruction.table([n]), schema, draws, rng) for n in schema.names
+            ]
     if isinstance(prior, Estimate):
         prior = [prior]
     if prior is None:
@@ -307,11 +317,11 @@ def prior_of(
     return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
 
 
-def _estimates(found: Reconstruction) -> list[Estimate]:
+def _estimates(reconstruction: Reconstruction) -> list[Estimate]:
     """The joint table of all attributes if it is small, else of each group, else of each one."""
-    design = found.design
+    design = reconstruction.design
     if _estimable(design, design.schema.names):
-        return [found.table(design.schema.names)]
+        return [reconstruction.table(design.schema.names)]
     parts: list[list[str]] = []
     tied = [names for names in tied_parts(design) if len(names) > 1 and _estimable(design, names)]
     parts += [list(design.jointly_reported(names)) for names in tied]
@@ -322,7 +332,7 @@ def _estimates(found: Reconstruction) -> list[Estimate]:
             continue
         whole = _estimable(design, group.attributes)
         parts += [list(group.attributes)] if whole else [[name] for name in group.attributes]
-    return [found.table(names) for names in parts]
+    return [reconstruction.table(names) for names in parts]
 
 
 def _estimable(design: Design, names: Sequence[str]) -> bool:
@@ -373,11 +383,11 @@ def _given(
 
 
 def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list[Any]:
-    found = {attribute.code(label): share for label, share in value.items()}
-    if len(found) != attribute.size:
-        left = next(c for i, c in enumerate(attribute.categories) if i not in found)
+    by_code = {attribute.code(label): share for label, share in value.items()}
+    if len(by_code) != attribute.size:
+        left = next(c for i, c in enumerate(attribute.categories) if i not in by_code)
         raise DataError(f"{what} lacks the category {left!r}")
-    return [found[code] for code in range(attribute.size)]
+    return [by_code[code] for code in range(attribute.size)]
 
 
 def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> PriorTable:

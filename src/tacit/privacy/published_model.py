@@ -105,8 +105,8 @@ def unknown_conditions(
         both = _reported_chance(event | {name: [code]}, design, prior)
         alone = _reported_chance(event | {name: range(attribute.size)}, design, prior)
         _, joints = joints_of(design, prior, name)
-        kept, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
-        return quotient(both, alone) * quotient(kept, sent)
+        true, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
+        return quotient(both, alone) * quotient(true, sent)
 
     return _recovered(checked(rules, design), term, level)
 
@@ -115,10 +115,10 @@ def _recovered(
     rules: Iterable[Any], term: Callable[[Any], Array], level: float
 ) -> dict[str, float]:
     """Terms summed by attribute, at the upper end over the stack of priors."""
-    found: dict[str, Array] = {}
+    sums: dict[str, Array] = {}
     for rule in rules:
-        found[rule.attribute] = found.get(rule.attribute, np.zeros(1)) + term(rule)
-    return {name: float(upper(values, level)) for name, values in found.items()}
+        sums[rule.attribute] = sums.get(rule.attribute, np.zeros(1)) + term(rule)
+    return {name: float(upper(values, level)) for name, values in sums.items()}
 
 
 def after_mining(
@@ -132,21 +132,23 @@ def after_mining(
     level = limits.level
     known = _largest(known_conditions(model, design, prior, level) for model in models)
     unknown = _largest(unknown_conditions(model, design, prior, level) for model in models)
-    told = [one for model in models for one in told_priors(model, design, prior, limits.max_cells)]
+    priors_of = [
+        given for model in models for given in told_priors(model, design, prior, limits.max_cells)
+    ]
     result = {}
     for name in design.schema.names:
-        priors = [one for names, one in told if name in names]
+        priors = [given for names, given in priors_of if name in names]
         if not priors:
             continue
-        before, held = attributes[name].alone.pse, attributes[name].from_record
+        before, record = attributes[name].alone.pse, attributes[name].from_record
         rec_known, rec_unknown = known.get(name, 0.0), unknown.get(name, 0.0)
         accuracy: float | None = None
         worst: float | None = None
         if None not in priors:
             risks = [risk_in_record(design, p, name, limits) for p in priors if p is not None]
-            found = [held, *(risk.figures(level) for risk in risks)]
-            accuracy = max(figures.accuracy for figures in found)
-            worst = max(figures.worst_posterior for figures in found)
+            figures_of = [record, *(risk.figures(level) for risk in risks)]
+            accuracy = max(figures.accuracy for figures in figures_of)
+            worst = max(figures.worst_posterior for figures in figures_of)
         result[name] = AfterMining(
             attribute=name,
             pse_before=before,
@@ -154,9 +156,9 @@ def after_mining(
             rec_unknown=rec_unknown,
             pse_known=max(before - rec_known, 0.0),
             pse_unknown=max(before - rec_unknown, 0.0),
-            accuracy_before=held.accuracy,
+            accuracy_before=record.accuracy,
             accuracy_with_model=accuracy,
-            worst_before=held.worst_posterior,
+            worst_before=record.worst_posterior,
             worst_with_model=worst,
         )
     return result
@@ -173,22 +175,22 @@ def told_priors(
     by_target: dict[str, list[Any]] = {}
     for rule in checked(rules, design):
         by_target.setdefault(rule.attribute, []).append(rule)
-    found: list[tuple[set[str], Prior | None]] = []
+    priors: list[tuple[set[str], Prior | None]] = []
     together: Prior | None = prior
-    for name, own in by_target.items():
-        named = {name, *(n for rule in own for n in rule.conditions)}
-        found.append((named, _with_model(own, name, design, prior, max_cells)))
+    for name, concluding in by_target.items():
+        named = {name, *(n for rule in concluding for n in rule.conditions)}
+        priors.append((named, _with_model(concluding, name, design, prior, max_cells)))
         if together is not None:
-            together = _with_model(own, name, design, together, max_cells)
-    if len(found) > 1:
-        found.append((set().union(*(named for named, _ in found)), together))
-    return found
+            together = _with_model(concluding, name, design, together, max_cells)
+    if len(priors) > 1:
+        priors.append((set().union(*(named for named, _ in priors)), together))
+    return priors
 
 
-def _largest(found: Iterable[dict[str, float]]) -> dict[str, float]:
+def _largest(models: Iterable[dict[str, float]]) -> dict[str, float]:
     largest: dict[str, float] = {}
-    for one in found:
-        largest |= {name: max(rec, largest.get(name, 0.0)) for name, rec in one.items()}
+    for recovered in models:
+        largest |= {name: max(rec, largest.get(name, 0.0)) for name, rec in recovered.items()}
     return largest
 
 
@@ -206,8 +208,8 @@ def checked(rules: Iterable[Any], design: Design) -> list[Any]:
                 raise DataError(f"{at} has no {field!r}; give tacit.privacy.Rule or the like")
         try:
             design.schema[rule.attribute].code(rule.category)
-            for name, wanted in rule.conditions.items():
-                _codes(design.schema[name], wanted)
+            for name, labels in rule.conditions.items():
+                _codes(design.schema[name], labels)
         except ValueError as error:
             raise DataError(f"{at}: {error}") from None
         if rule.attribute in rule.conditions:
@@ -232,9 +234,9 @@ def _untold(rule: Any) -> bool:
     return isinstance(rule.confidence, float) and math.isnan(rule.confidence)
 
 
-def _codes(attribute: Attribute, wanted: Any) -> list[int]:
-    several = isinstance(wanted, list | tuple | set | frozenset)
-    return [attribute.code(label) for label in (wanted if several else [wanted])]
+def _codes(attribute: Attribute, labels: Any) -> list[int]:
+    several = isinstance(labels, list | tuple | set | frozenset)
+    return [attribute.code(label) for label in (labels if several else [labels])]
 
 
 def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
@@ -248,34 +250,34 @@ def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
 
 def _event(rule: Any, design: Design) -> dict[str, list[int]]:
     """The codes that each condition allows."""
-    return {name: _codes(design.schema[name], wanted) for name, wanted in rule.conditions.items()}
+    return {name: _codes(design.schema[name], labels) for name, labels in rule.conditions.items()}
 
 
 def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
     """P(O in event), one entry per prior."""
-    found: Array = np.ones(1)
+    chance: Array = np.ones(1)
     for block in prior.marginal(list(event)).blocks:
-        found = found * _within(block.tables, [event[name] for name in block.names])
-    return found
+        chance = chance * _within(block.tables, [event[name] for name in block.names])
+    return chance
 
 
 def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
     """P(R in event), one entry per prior; parts of the record that are independent apart."""
     channel = design.channel(design.jointly_reported(list(event)))
     for name in event:
-        own = design.schema[name].categories
-        if name not in channel.reported or channel.reported[name].categories != own:
+        categories = design.schema[name].categories
+        if name not in channel.reported or channel.reported[name].categories != categories:
             raise DesignError(
                 f"attribute {name!r} is reported in categories of its own, so a reported rule "
                 "about it has no meaning; measure without rules"
             )
-    found: Array = np.ones(1)
+    chance: Array = np.ones(1)
     for factors in parts_of(channel.factors, prior):
         axes = [channel.reported.attributes[i] for f in factors for i in f.reported_axes]
         table = reports_of(part_of(factors, prior))
         allowed = [event.get(a.name, range(a.size)) for a in axes]
-        found = found * _within(table.reshape(*(a.size for a in axes), -1), allowed)
-    return found
+        chance = chance * _within(table.reshape(*(a.size for a in axes), -1), allowed)
+    return chance
 
 
 def _within(table: Array, allowed: Sequence[Sequence[int]]) -> Array:
@@ -289,16 +291,16 @@ def _with_model(
     rules: Sequence[Any], name: str, design: Design, prior: Prior, max_cells: int
 ) -> Prior | None:
     """The prior with the model's confidences for its own conditionals; None if too large."""
-    asked = {name, *(n for rule in rules for n in rule.conditions)}
-    joined = [block for block in prior.blocks if asked & set(block.names)]
+    named = {name, *(n for rule in rules for n in rule.conditions)}
+    joined = [block for block in prior.blocks if named & set(block.names)]
     names = [n for block in joined for n in block.names if n != name] + [name]
     sizes = [design.schema[n].size for n in names]
     if math.prod(sizes) > max_cells:
         return None
     table = prior.table(names).reshape(-1, sizes[-1], prior.marginal(names).stacked)
-    told = _told(rules, names[:-1], design)
-    block = PriorTable(tuple(names), _retold(table, told).reshape(*sizes, -1))
-    others = [b for b in prior.blocks if not asked & set(b.names)]
+    stated = _told(rules, names[:-1], design)
+    block = PriorTable(tuple(names), _retold(table, stated).reshape(*sizes, -1))
+    others = [b for b in prior.blocks if not named & set(b.names)]
     return Prior(prior.schema, (*others, block), prior.source)
 
 
@@ -306,26 +308,26 @@ def _told(rules: Sequence[Any], names: Sequence[str], design: Design) -> Array:
     """Confidence by cell and category; NaN where no rule speaks, the first where several do."""
     size = design.schema[rules[0].attribute].size
     cells = math.prod(design.schema[n].size for n in names)
-    told: Array = np.full((cells, size), np.nan)
+    stated: Array = np.full((cells, size), np.nan)
     for rule in reversed(rules):
         code = design.schema[rule.attribute].code(rule.category)
-        told[_matching(rule, names, design), code] = rule.confidence
-    claimed = np.nansum(told, axis=1, keepdims=True)
-    return np.where(claimed > 1, told / np.maximum(claimed, 1), told)
+        stated[_matching(rule, names, design), code] = rule.confidence
+    claimed = np.nansum(stated, axis=1, keepdims=True)
+    return np.where(claimed > 1, stated / np.maximum(claimed, 1), stated)
 
 
-def _retold(table: Array, told: Array) -> Array:
+def _retold(table: Array, stated: Array) -> Array:
     """Each cell's probability, shared out as told; untold categories in proportion."""
     margin = table.sum(axis=1, keepdims=True)
-    silent: Mask = np.isnan(told)
-    rest = 1 - np.where(silent, 0.0, told).sum(axis=1)
+    silent: Mask = np.isnan(stated)
+    rest = 1 - np.where(silent, 0.0, stated).sum(axis=1)
     weights = table * silent[:, :, None]
     total = weights.sum(axis=1, keepdims=True)
     even = silent / np.maximum(silent.sum(axis=1, keepdims=True), 1)
     share = np.divide(
         weights, total, out=np.repeat(even[:, :, None], table.shape[2], 2), where=total > 0
     )
-    spoken = np.where(silent, 0.0, told)[:, :, None]
+    spoken = np.where(silent, 0.0, stated)[:, :, None]
     whole = spoken + rest[:, None, None] * share
     whole = whole / whole.sum(axis=1, keepdims=True)
     told_of = np.flatnonzero(~silent.all(axis=1))
@@ -369,22 +371,22 @@ def inferences(
     design: Design, prior: Prior, told: Prior | None, names: Sequence[str], limits: Limits
 ) -> list[Inference]:
     """What can be inferred of these attributes; `told` is the prior of someone with the model."""
-    found = []
+    inferred = []
     for name in names:
         single = prior.table([name])[:, 0]
-        found.append(Inference(name, NOTHING, float(single.max()), float(single.max())))
+        inferred.append(Inference(name, NOTHING, float(single.max()), float(single.max())))
         risks = {REPORT: risk_in_record(design, prior, name, limits)}
         if told is not None:
             risks[MODEL] = risk_in_record(design, told, name, limits)
             found_knowing = risk_knowing(design, told, name, limits)
         for known, risk in risks.items():
             figures = risk.figures(limits.level)
-            found.append(Inference(name, known, figures.accuracy, figures.worst_posterior))
+            inferred.append(Inference(name, known, figures.accuracy, figures.worst_posterior))
         if told is not None:
-            found.append(_like_others(told, name))
+            inferred.append(_like_others(told, name))
             figures = found_knowing.figures(limits.level)
-            found.append(Inference(name, ALL, figures.accuracy, figures.worst_posterior))
-    return found
+            inferred.append(Inference(name, ALL, figures.accuracy, figures.worst_posterior))
+    return inferred
 
 
 def _like_others(told: Prior, name: str) -> Inference:
@@ -432,21 +434,21 @@ def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
     """
     apart = []
     for block in prior.blocks:
-        known = [name for name in names if name in block.names]
+        inside = [name for name in names if name in block.names]
         added = [name for name in block.names if name not in names]
-        if not known:
+        if not inside:
             apart.append(block)
         elif added:
-            order = [block.names.index(name) for name in (*known, *added)]
+            order = [block.names.index(name) for name in (*inside, *added)]
             table = block.tables[..., 0].transpose(order)
-            total = table.sum(axis=tuple(range(len(known), table.ndim)), keepdims=True)
+            total = table.sum(axis=tuple(range(len(inside), table.ndim)), keepdims=True)
             given = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
-            shape = [joint.shape[i] if name in known else 1 for i, name in enumerate(names)]
-            given = given.reshape(*shape, *table.shape[len(known) :])
+            shape = [joint.shape[i] if name in inside else 1 for i, name in enumerate(names)]
+            given = given.reshape(*shape, *table.shape[len(inside) :])
             joint = joint.reshape(*joint.shape, *(1 for _ in added)) * given
             names = (*names, *added)
-    own = PriorTable(names, (joint / joint.sum())[..., None])
-    return Prior(prior.schema, (*apart, own), prior.source)
+    joint_table = PriorTable(names, (joint / joint.sum())[..., None])
+    return Prior(prior.schema, (*apart, joint_table), prior.source)
 
 
 def rules_from_json(text: str) -> list[Rule]:

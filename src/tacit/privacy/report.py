@@ -100,7 +100,7 @@ class Disclosure:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "attributes": {name: asdict(found) for name, found in self.attributes.items()},
+            "attributes": {name: asdict(disclosed) for name, disclosed in self.attributes.items()},
             "record": asdict(self.record),
         }
 
@@ -119,7 +119,7 @@ def disclosure(
         shares = prior.table([name])
         if shares.shape[1] == 1:  # not of a prior that is only estimated
             bounds[name] = reports.bound(name, shares[:, 0].tolist())
-    found = {
+    attributes = {
         name: _disclosed(scope, prior.ties_all, bounds.get(name))
         for name, scope in scopes.attributes.items()
     }
@@ -128,7 +128,7 @@ def disclosure(
         accuracy = min(bound.accuracy for bound in bounds.values())
         least = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
     record = _disclosed(scopes.record, prior.ties_all, least)
-    return Disclosure(found, record, None if prior.ties_all else NOT_KNOWN)
+    return Disclosure(attributes, record, None if prior.ties_all else NOT_KNOWN)
 
 
 def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
@@ -137,40 +137,40 @@ def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
         return scopes
 
     def of(scope: Scope) -> Scope:
-        found = assessment.of(scope.names)
-        known = found.known("map_privacy")
-        return replace(scope, from_record=found.figures, exact=False) if known else scope
+        assessed = assessment.of(scope.names)
+        narrow = assessed.known("map_privacy")
+        return replace(scope, from_record=assessed.figures, exact=False) if narrow else scope
 
     return scopes.map(of)
 
 
 def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
     """Estimates with their ranges, and bounds at 95 % confidence."""
-    found = {
-        name: _from_reports(held, _central(scopes.attributes[name].alone))
-        for name, held in assessment.attributes.items()
+    attributes = {
+        name: _from_reports(assessed, _central(scopes.attributes[name].alone))
+        for name, assessed in assessment.attributes.items()
     }
     record = _from_reports(assessment.record, 0.0)
-    hidden = any(held.accuracy is None for held in (*found.values(), record))
+    hidden = any(assessed.accuracy is None for assessed in (*attributes.values(), record))
     texts = [HIDDEN, MISSED] if hidden else [MISSED]
     if assessment.n_records < MIN_RECORDS:
         texts = [TOO_FEW]
     warning = " ".join(text.format(n=assessment.n_records) for text in texts)
-    return Disclosure(found, record, warning, assessment)
+    return Disclosure(attributes, record, warning, assessment)
 
 
-def _from_reports(held: Assessed, alone: float) -> Disclosed:
+def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
     """Each figure where its range is narrow enough; never below what the own report tells."""
-    figures, bound = held.figures, held.bound
+    figures, bound = assessed.figures, assessed.bound
     assert figures.central is not None
-    known = held.known("map_privacy")
+    narrow = assessed.known("map_privacy")
     private = figures.interval("map_privacy")
     accuracy = max(1 - figures.central[1], alone)
     return Disclosed(
-        accuracy=accuracy if known else None,
-        span=(1 - private[1], max(1 - private[0], accuracy)) if known else None,
-        pse=figures.pse if held.known("pse") else None,
-        worst_posterior=figures.worst_posterior if held.known("worst_posterior") else None,
+        accuracy=accuracy if narrow else None,
+        span=(1 - private[1], max(1 - private[0], accuracy)) if narrow else None,
+        pse=figures.pse if assessed.known("pse") else None,
+        worst_posterior=figures.worst_posterior if assessed.known("worst_posterior") else None,
         bound=max(bound.accuracy, accuracy),
         worst_bound=bound.worst_posterior,
         confidence=CONFIDENCE,
@@ -182,12 +182,12 @@ def _central(figures: Figures) -> float:
     return figures.accuracy if figures.central is None else 1 - figures.central[1]
 
 
-def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
+def _disclosed(scope: Scope, tied: bool, bound: Bound | None) -> Disclosed:
     figures = scope.from_record
     return Disclosed(
-        accuracy=figures.accuracy if known else None,
-        pse=figures.pse if known else None,
-        worst_posterior=figures.worst_posterior if known else None,
+        accuracy=figures.accuracy if tied else None,
+        pse=figures.pse if tied else None,
+        worst_posterior=figures.worst_posterior if tied else None,
         bound=None if bound is None else bound.accuracy,
         worst_bound=None if bound is None else bound.worst_posterior,
     )
@@ -295,8 +295,8 @@ class Report(PerScope[Scope]):
     @property
     def _source(self) -> str:
         """Where the prior comes from, and whether dependence is estimated or not known."""
-        found = self.disclosure.assessment
-        if found is None or found.n_records < MIN_RECORDS:
+        assessment = self.disclosure.assessment
+        if assessment is None or assessment.n_records < MIN_RECORDS:
             return self.prior.source
         return self.prior.source.replace(UNTIED, "; how answers go together is estimated from them")
 
@@ -322,8 +322,8 @@ class Report(PerScope[Scope]):
         first = self.disclosure.warning
         title = [] if self.wording.title is None else [f"{self.wording.title}\n"]
         top = [*title, *([] if first is None else [f"warning: {first}\n"])]
-        told = [f"\nwarning: {text}" for text in self.warnings if text != first]
-        return [*top, *self.sentences, *told, f"\n{self.basis()}"]
+        warnings = [f"\nwarning: {text}" for text in self.warnings if text != first]
+        return [*top, *self.sentences, *warnings, f"\n{self.basis()}"]
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
@@ -380,8 +380,8 @@ class Report(PerScope[Scope]):
         if not self.prior.ties(scope.names):
             plain["alone"] = None
         if len(scope.names) == 1:
-            known = self.knowing_others[scope.names[0]]
-            plain["knowing_others"] = None if known is None else known.to_dict()
+            knowing = self.knowing_others[scope.names[0]]
+            plain["knowing_others"] = None if knowing is None else knowing.to_dict()
         return plain
 
     def _mined(self, name: str) -> dict[str, Any]:
@@ -441,21 +441,25 @@ def report(
     check_design(design)
     limits = limits or Limits()
     check_level(limits.level)
-    known = prior_of(prior, design, limits.rng, limits.priors)
-    found = None
+    checked_prior = prior_of(prior, design, limits.rng, limits.priors)
+    assessment = None
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
-        found = assess(design, prior.patterns.refuse(weights=True), limits.rng, limits.progress)
-    scopes = with_dependence(measure(design, known, limits), found)
-    told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
-    mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
-    again = None if repeats is None else repeated(design, repeats, known, limits=limits)
+        assessment = assess(
+            design, prior.patterns.refuse(weights=True), limits.rng, limits.progress
+        )
+    scopes = with_dependence(measure(design, checked_prior, limits), assessment)
+    sent = {
+        name: answers(design, checked_prior, name, limits.level) for name in design.schema.names
+    }
+    mined = after_mining(_models(rules), design, checked_prior, scopes.attributes, limits)
+    again = None if repeats is None else repeated(design, repeats, checked_prior, limits=limits)
     return Report(
         **vars(scopes),
         design=design,
-        prior=known,
-        disclosure=disclosure(design, known, scopes, found),
-        knowing_others=_knowing_others(design, known, limits, found),
-        answers=told,
+        prior=checked_prior,
+        disclosure=disclosure(design, checked_prior, scopes, assessment),
+        knowing_others=_knowing_others(design, checked_prior, limits, assessment),
+        answers=sent,
         after_mining=mined,
         repeated=again,
         level=limits.level,
@@ -479,8 +483,11 @@ def _knowing_others(
             if not prior.holds(part)
         }
         return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
-    found = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
-    return {name: one.figures if one and one.known("map_privacy") else None for name, one in found}
+    assessed = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
+    return {
+        name: scope.figures if scope and scope.known("map_privacy") else None
+        for name, scope in assessed
+    }
 
 
 def _models(rules: Any) -> list[list[Any]]:

@@ -76,35 +76,35 @@ MINED = (
 
 def tables(report: Report) -> list[Table]:
     """All tables of a report."""
-    found = [guess_table(report), certainty_table(report), analyst_table(report)]
+    listed = [guess_table(report), certainty_table(report), analyst_table(report)]
     if report.after_mining:
-        found.append(mined_table(report.after_mining))
+        listed.append(mined_table(report.after_mining))
     if report.repeated is not None:
-        found.append(repeated_table(report.repeated, report.prior.ties_all))
-    return found
+        listed.append(repeated_table(report.repeated, report.prior.ties_all))
+    return listed
 
 
 def notes(report: Report) -> list[str]:
     """What the tables mean."""
     words = [f"{name}: {what}" for name, what in (*columns(report), *FIGURE_WORDS)]
-    found = [*words, signs(analyst_table(report))]
+    lines = [*words, signs(analyst_table(report))]
     if report.after_mining:
-        found.append(MINED)
+        lines.append(MINED)
     if report.repeated is not None:
-        found += [REPEATED_STAR, report.repeated.caption()]
-    return found
+        lines += [REPEATED_STAR, report.repeated.caption()]
+    return lines
 
 
 def columns(report: Report) -> list[tuple[str, str]]:
     """The columns that compare adversaries, and what they mean."""
-    *known, (others, what) = _COLUMNS
+    *weaker, (others, what) = _COLUMNS
     estimated = "" if report.disclosure.assessment is None else _ESTIMATED
     what += _UNRELATED if report.takes_unrelated else estimated
-    found = [*known, (others, what)]
+    adversaries = [*weaker, (others, what)]
     if report.after_mining:
         name, what = _WITH_MODEL
-        found.append((name, what if report.prior.ties_all else what + _NOT_IN_MODEL))
-    return found
+        adversaries.append((name, what if report.prior.ties_all else what + _NOT_IN_MODEL))
+    return adversaries
 
 
 def guess_table(report: Report) -> Table:
@@ -142,40 +142,49 @@ def _by_adversary(
     mined = report.after_mining
     rows = []
     for name, scope in report.attributes.items():
-        held, others = report.disclosure.attributes[name], report.knowing_others[name]
+        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
         last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
         rows.append(
             [
                 name,
                 rounding.up(scope.alone.largest_prior),
                 rounding.up(of(scope.alone)),
-                estimate(held),
-                _limit(bound(held)),
+                estimate(disclosed),
+                _limit(bound(disclosed)),
                 _shown(None if others is None else of(others)),
                 *last,
             ]
         )
     for name, group in _several(report):
-        own = of(group.alone) if report.prior.ties(group.names) else None
+        alone = of(group.alone) if report.prior.ties(group.names) else None
         figures = report.record_figures(group)
         whole = None if figures is None else of(figures)
         before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
-        cells = [before, _shown(own), _shown(whole), "", "", *([""] if mined else [])]
+        cells = [before, _shown(alone), _shown(whole), "", "", *([""] if mined else [])]
         rows.append([name, *cells])
     if len(report.attributes) > 1:
-        held = report.disclosure.record
+        disclosed = report.disclosure.record
         before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
-        cells = [before, "", estimate(held), _limit(bound(held)), "", *([""] if mined else [])]
+        cells = [
+            before,
+            "",
+            estimate(disclosed),
+            _limit(bound(disclosed)),
+            "",
+            *([""] if mined else []),
+        ]
         rows.append(["record", *cells])
     return Table([title, *(name for name, _ in columns(report))], rows)
 
 
-def _estimate(held: Disclosed) -> str:
+def _estimate(disclosed: Disclosed) -> str:
     """The best guess from the whole record, with the range of its estimate."""
-    if held.accuracy is None or held.span is None:
-        return _shown(held.accuracy)
-    low, high = held.span
-    return f"{rounding.up(held.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
+    if disclosed.accuracy is None or disclosed.span is None:
+        return _shown(disclosed.accuracy)
+    low, high = disclosed.span
+    return (
+        f"{rounding.up(disclosed.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
+    )
 
 
 def _shown(value: float | None, missing: str = UNKNOWN) -> str:
@@ -200,21 +209,21 @@ def analyst_table(report: Report) -> Table:
     """The papers' figures: own report, whole record (*), other true answers known (+)."""
     rows = []
     for name, scope in report.attributes.items():
-        held, others = report.disclosure.attributes[name], report.knowing_others[name]
+        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
         rows.append(
             [
                 name,
                 rounding.epsilon(scope.epsilon),
                 *_own(scope.alone),
-                *_held(held),
+                *_held(disclosed),
                 *_own(others)[:2],
             ]
         )
     for name, group in _several(report):
-        own = _own(group.alone if report.prior.ties(group.names) else None)
+        alone = _own(group.alone if report.prior.ties(group.names) else None)
         figures = report.record_figures(group)
         whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
-        rows.append([name, rounding.epsilon(group.epsilon), *own, *whole, "", ""])
+        rows.append([name, rounding.epsilon(group.epsilon), *alone, *whole, "", ""])
     if report.epsilon_disguised is not None:
         rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
     if len(report.attributes) > 1:
@@ -242,13 +251,13 @@ def _own(figures: Figures | None) -> list[str]:
     return [*shown, rounding.up(figures.information)]
 
 
-def _held(held: Disclosed) -> list[str]:
+def _held(disclosed: Disclosed) -> list[str]:
     """PSE and MAP privacy, at the pessimistic end of the range."""
-    if held.accuracy is None:
+    if disclosed.accuracy is None:
         return [SHORT_UNKNOWN] * 2
-    right = held.accuracy if held.span is None else held.span[1]
+    right = disclosed.accuracy if disclosed.span is None else disclosed.span[1]
     return [
-        SHORT_UNKNOWN if held.pse is None else rounding.down(held.pse),
+        SHORT_UNKNOWN if disclosed.pse is None else rounding.down(disclosed.pse),
         rounding.down(max(1 - right, 0.0)),
     ]
 
@@ -265,48 +274,57 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
         ("record", "record", report.record, disclosed.record),
     ]
     columns: dict[str, list[Any]] = {}
-    for kind, name, scope, held in scopes:
+    for kind, name, scope, disclosure in scopes:
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
         alone = scope.alone if report.prior.ties(scope.names) else None
         whole = report.record_figures(scope)
         others = report.knowing_others.get(name) if kind == "attribute" else None
         for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
             row |= {f + end: getattr(figures, f, None) for f in FIGURES}
-        row["accuracy_from_record"] = getattr(held, "accuracy", None)
-        row["accuracy_bound"] = getattr(held, "bound", None)
+        row["accuracy_from_record"] = getattr(disclosure, "accuracy", None)
+        row["accuracy_bound"] = getattr(disclosure, "bound", None)
         for column, value in row.items():
             columns.setdefault(column, []).append(value)
     return columns
 
 
-def mined_table(found: Mapping[str, AfterMining]) -> Table:
+def mined_table(attributes: Mapping[str, AfterMining]) -> Table:
     """PSE before and after a model is published."""
     rows = [
         [
             name,
             *map(rounding.down, (mined.pse_before, mined.pse_known, mined.pse_unknown)),
         ]
-        for name, mined in found.items()
+        for name, mined in attributes.items()
     ]
     return Table(("model published", "PSE before", "after, known", "after, unknown"), rows)
 
 
-def repeated_table(found: Repeated, known: bool) -> Table:
+def repeated_table(figures: Repeated, known: bool) -> Table:
     """After several reports of one person; `known`: how answers go together."""
-    head = [f"{found.reports} reports", "epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*"]
+    head = [
+        f"{figures.reports} reports",
+        "epsilon",
+        "PSE",
+        "MAP",
+        "worst",
+        "PSE*",
+        "MAP*",
+        "worst*",
+    ]
     rows = [
         [
             name,
             rounding.epsilon(epsilon),
-            *_three(own),
-            *(_three(found.from_record[name]) if known else [UNKNOWN] * 3),
+            *_three(alone),
+            *(_three(figures.from_record[name]) if known else [UNKNOWN] * 3),
         ]
-        for (name, own), epsilon in zip(
-            found.attributes.items(), found.epsilon.values(), strict=True
+        for (name, alone), epsilon in zip(
+            figures.attributes.items(), figures.epsilon.values(), strict=True
         )
     ]
-    record = _three(found.record) if known else [UNKNOWN] * 3
-    last = ["record", rounding.epsilon(found.record_epsilon), "", "", "", *record]
+    record = _three(figures.record) if known else [UNKNOWN] * 3
+    last = ["record", rounding.epsilon(figures.record_epsilon), "", "", "", *record]
     return Table(head, [*rows, last])
 
 
@@ -341,13 +359,13 @@ _MODEL_ALONE = ", if answers that its rules do not tie together were unrelated"
 def sentences(report: Report) -> tuple[str, ...]:
     """All waves if there are several, then about one of them: a sentence per attribute, the record,
     an adversary who knows other answers."""
-    told = [_attribute(report, name) for name in report.design.schema.names]
-    number = len(told)
+    said = [_attribute(report, name) for name in report.design.schema.names]
+    number = len(said)
     if report.repeated is not None and not report.repeated.memoised:
-        told.insert(0, waves_sentence(report.design, report.repeated.reports))
+        said.insert(0, waves_sentence(report.design, report.repeated.reports))
     if number > 1:
-        told += [_record(report), _others_known(report), *_with_model(report)]
-    return tuple(told)
+        said += [_record(report), _others_known(report), *_with_model(report)]
+    return tuple(said)
 
 
 def _common(report: Report, name: str | None = None) -> str:
@@ -389,30 +407,32 @@ def _sent(report: Report, answer: SentAnswer, first: bool) -> str:
     count: int | str = of_100(answer.hidden)
     if count == 0:
         count = "none" if answer.hidden <= 0 else "fewer than 1"
-    one = count in (1, "fewer than 1", "none")
+    singular = count in (1, "fewer than 1", "none")
     if not first:
-        return f"{people}, {count} {'does' if one else 'do'}"
+        return f"{people}, {count} {'does' if singular else 'do'}"
     why = "" if count == "none" else ", because chance decided what was sent"
-    return f"{people}, {count} {'has' if one else 'have'} another true answer{why}"
+    return f"{people}, {count} {'has' if singular else 'have'} another true answer{why}"
 
 
 def _record(report: Report) -> str:
-    held, number = report.disclosure.record, len(report.attributes)
+    record, number = report.disclosure.record, len(report.attributes)
     guessed = f"guesses {'both' if number == 2 else f'all {number}'} true answers right"
-    if held.accuracy is None:
+    if record.accuracy is None:
         return (
             f"The record: how often someone who sees one whole reported record {guessed} is not "
             f"known, because it depends on how answers go together{_any_dependence(report)}."
         )
-    span = "" if held.span is None else f" ({of_100(held.span[0])} to {of_100_up(held.span[1])})"
+    span = (
+        "" if record.span is None else f" ({of_100(record.span[0])} to {of_100_up(record.span[1])})"
+    )
     said = (
         f"The record: someone who sees one whole reported record and knows how answers go "
         f"together {guessed} in {'about' if span else 'up to'} "
-        f"{of_100_up(held.accuracy)} of 100 cases{span}"
+        f"{of_100_up(record.accuracy)} of 100 cases{span}"
     )
-    if held.confidence is not None and held.bound is not None:
-        sure = f"{100 * held.confidence:g} % confidence"
-        limit = f"at most in {of_100_up(held.bound)} of 100 ({sure})"
+    if record.confidence is not None and record.bound is not None:
+        sure = f"{100 * record.confidence:g} % confidence"
+        limit = f"at most in {of_100_up(record.bound)} of 100 ({sure})"
         return f"{said}; whatever the dependence between answers, {limit}."
     if not report.prior.ties_all:
         return f"{said}."
@@ -437,15 +457,17 @@ def _any_dependence(report: Report) -> str:
 def _others_known(report: Report) -> str:
     """The adversary who also knows the person's other true answers."""
     gains = {}
-    for name, known in report.knowing_others.items():
-        if known is not None:
-            own = report.attributes[name].alone
-            gain = max(known.accuracy - own.accuracy, known.worst_posterior - own.worst_posterior)
+    for name, knowing in report.knowing_others.items():
+        if knowing is not None:
+            alone = report.attributes[name].alone
+            gain = max(
+                knowing.accuracy - alone.accuracy, knowing.worst_posterior - alone.worst_posterior
+            )
             if gain > _WORTH:
                 gains[name] = gain
     assumed, beware = (f", {UNRELATED}", RELATED) if report.takes_unrelated else ("", "")
     who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
-    hidden = [name for name, known in report.knowing_others.items() if known is None]
+    hidden = [name for name, knowing in report.knowing_others.items() if knowing is None]
     if hidden:
         names = _quoted(report, hidden)
         beware = f" How much more about {names} is not known; it may be everything."
@@ -459,16 +481,16 @@ def _others_known(report: Report) -> str:
     alike: dict[str, list[str]] = {}
     for name in most:
         alike.setdefault(_known(report, name), []).append(report.wording.quoted(name))
-    told = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
-    return f"{who} learns more{assumed}. {'; '.join(told)}{more}.{beware}"
+    gained = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
+    return f"{who} learns more{assumed}. {'; '.join(gained)}{more}.{beware}"
 
 
 def _known(report: Report, name: str) -> str:
-    known, alone = report.knowing_others[name], report.attributes[name].alone
-    assert known is not None
-    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (known, alone))
+    knowing, alone = report.knowing_others[name], report.attributes[name].alone
+    assert knowing is not None
+    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (knowing, alone))
     return (
-        f"guessed right in up to {of_100_up(known.accuracy)} of 100 cases, and up to {sure} % "
+        f"guessed right in up to {of_100_up(knowing.accuracy)} of 100 cases, and up to {sure} % "
         f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
     )
 
@@ -482,7 +504,8 @@ def _with_model(report: Report) -> Iterator[str]:
         raised = mined.accuracy_with_model - alone.accuracy > _WORTH
         if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
             sure, before = (
-                rounding.up(100 * one, 1) for one in (mined.worst_with_model, alone.worst_posterior)
+                rounding.up(100 * posterior, 1)
+                for posterior in (mined.worst_with_model, alone.worst_posterior)
             )
             yield report.wording.said(
                 name,
@@ -568,20 +591,20 @@ def _whole(report: Report) -> Iterator[str]:
 def _more_by_record(report: Report) -> Iterator[str]:
     """Answers that go together reveal each other; only if dependence is known."""
     gains = {
-        name: held.accuracy - report.attributes[name].alone.accuracy
-        for name, held in report.disclosure.attributes.items()
-        if held.accuracy is not None
+        name: accuracy.accuracy - report.attributes[name].alone.accuracy
+        for name, accuracy in report.disclosure.attributes.items()
+        if accuracy.accuracy is not None
     }
     most, more = _most({name: gain for name, gain in gains.items() if gain > _WORTH})
-    told = []
+    phrases = []
     for name in most:
-        held, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
+        accuracy, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
         quoted, before = report.wording.quoted(name), of_100(alone.accuracy)
-        told.append(f"{quoted} {of_100_up(held or 0.0)} (alone {before})")
-    if told:
+        phrases.append(f"{quoted} {of_100_up(accuracy or 0.0)} (alone {before})")
+    if phrases:
         yield (
             "The whole reported record says more about an answer than its own report does. Best "
-            f"guess right, of 100 cases: {', '.join(told)}{more}."
+            f"guess right, of 100 cases: {', '.join(phrases)}{more}."
         )
 
 
@@ -615,10 +638,10 @@ class Wording:
 
     def said(self, name: str, sentence: str) -> str:
         """A sentence about an attribute, after its question or name."""
-        asked = self.question(name)
-        if asked[-1] in ".?!":
-            return f"{asked} {sentence[0].upper()}{sentence[1:]}"
-        return f"{asked}: {sentence}"
+        question = self.question(name)
+        if question[-1] in ".?!":
+            return f"{question} {sentence[0].upper()}{sentence[1:]}"
+        return f"{question}: {sentence}"
 
     def quoted(self, name: str) -> str:
         """An attribute within a sentence: its question in quotation marks, or its name."""
@@ -635,11 +658,11 @@ def wording_of(survey: Survey) -> Wording:
     questions: dict[str, str] = {}
     labels: dict[str, dict[Label, str]] = {}
     for question in survey.questions:
-        asked = text_in(question.text, language)
+        wording = text_in(question.text, language)
         several = question.kind == "multiple"
         for attribute, answer in zip(question.attributes, question.answers, strict=False):
             box = f" {survey.label(question, answer, language)}" if several else ""
-            questions[attribute.name] = asked + box
+            questions[attribute.name] = wording + box
             labels[attribute.name] = {
                 category: survey.label(question, str(category), language)
                 for category in attribute.categories

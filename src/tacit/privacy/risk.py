@@ -123,14 +123,14 @@ class Risk:
 
 def together(risks: Iterable[Risk]) -> Risk:
     """The risk of independent parts as a whole."""
-    known = list(risks)
+    parts = list(risks)
     drawn, best, worst, prior = (
-        np.prod(np.broadcast_arrays(*(getattr(r, name) for r in known)), axis=0)
+        np.prod(np.broadcast_arrays(*(getattr(r, name) for r in parts)), axis=0)
         for name in ("drawn", "best", "worst", "largest_prior")
     )
-    information = np.sum(np.broadcast_arrays(*(r.information for r in known)), axis=0)
-    slack = sum(r.slack for r in known)
-    uncertain = [(r, r.variance) for r in known if r.variance is not None]
+    information = np.sum(np.broadcast_arrays(*(r.information for r in parts)), axis=0)
+    slack = sum(r.slack for r in parts)
+    uncertain = [(r, r.variance) for r in parts if r.variance is not None]
     if not uncertain:
         return Risk(drawn, best, worst, information, prior, slack)
     # Delta method: the relative variances of the factors of a product add up.
@@ -149,8 +149,8 @@ def stacked(risks: Sequence[Risk]) -> Risk:
     """The risks of consecutive priors as one."""
     names = ("drawn", "best", "worst", "information", "largest_prior")
     along = {name: np.concatenate([getattr(risk, name) for risk in risks]) for name in names}
-    known = [risk.variance for risk in risks if risk.variance is not None]
-    variance = np.concatenate(known, axis=1) if known else None
+    variances = [risk.variance for risk in risks if risk.variance is not None]
+    variance = np.concatenate(variances, axis=1) if variances else None
     return Risk(**along, slack=max(risk.slack for risk in risks), variance=variance)
 
 
@@ -179,8 +179,8 @@ def figures(matrix: Any, prior: Any) -> Figures:
             f"the channel matrix has shape {entries.shape} and the prior {given.shape}; "
             "need matrix[reported, true] and one probability for each true category"
         )
-    for place, column in enumerate(entries.T):
-        check_distribution(column, f"column {place} of the channel matrix")
+    for number, column in enumerate(entries.T):
+        check_distribution(column, f"column {number} of the channel matrix")
     check_distribution(given, "the prior")
     joint = entries / entries.sum(axis=0) * (given / given.sum())
     return joint_risk(joint.T[:, :, None], slack_of(sum(entries.shape))).figures()

@@ -80,31 +80,31 @@ def risk_of_all(part: JointGroups) -> Risk:
     return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
 
 
-def risk_of_group(part: JointGroups, place: int, passed: Array | None = None) -> Risk:
+def risk_of_group(part: JointGroups, axis: int, passed: Array | None = None) -> Risk:
     """The risk of the joint answer of one group, to someone who sees all reports of the part.
 
     `passed` is the table in which all other groups are reports, if it is known already.
     """
-    others = _others(part, place)
+    others = _others(part, axis)
     table = _pass(part, part.prior, Step.TOTAL, others) if passed is None else passed
-    return _risk(part, table, [place], part.prior.sum(axis=tuple(others)))
+    return _risk(part, table, [axis], part.prior.sum(axis=tuple(others)))
 
 
 def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Risk:
     """The risk of one attribute, to someone who sees all reports of the part."""
-    place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    if part.factors[place].names == (name,):
-        return risk_of_group(part, place, passed)
+    axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    if part.factors[axis].names == (name,):
+        return risk_of_group(part, axis, passed)
     joint = joint_of_attribute(part, name, passed)
     return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
 
 
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
     """P(category of an attribute, report): an axis for its categories, then those of reports."""
-    place = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    others = _pass(part, part.prior, Step.TOTAL, _others(part, place)) if passed is None else passed
-    masks = _masks(part, place, name)
-    return np.stack([_pass(part, others * mask, Step.TOTAL, [place]) for mask in masks])
+    axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    others = _pass(part, part.prior, Step.TOTAL, _others(part, axis)) if passed is None else passed
+    masks = _masks(part, axis, name)
+    return np.stack([_pass(part, others * mask, Step.TOTAL, [axis]) for mask in masks])
 
 
 def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
@@ -116,20 +116,23 @@ def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
             yield places[0], table
             continue
         middle = len(places) // 2
-        for own, others in ((places[:middle], places[middle:]), (places[middle:], places[:middle])):
-            waiting.append((own, _pass(part, table, Step.TOTAL, others)))
+        for half, others in (
+            (places[:middle], places[middle:]),
+            (places[middle:], places[:middle]),
+        ):
+            waiting.append((half, _pass(part, table, Step.TOTAL, others)))
 
 
-def _masks(part: JointGroups, place: int, name: str) -> list[Mask]:
+def _masks(part: JointGroups, group: int, name: str) -> list[Mask]:
     """For each category of an attribute, the cells of its group that have it."""
-    own = part.factors[place].names
-    codes = np.indices([part.schema[n].size for n in own])[own.index(name)].ravel()
-    shape = [-1 if axis == place else 1 for axis in range(part.prior.ndim)]
+    names = part.factors[group].names
+    codes = np.indices([part.schema[n].size for n in names])[names.index(name)].ravel()
+    shape = [-1 if axis == group else 1 for axis in range(part.prior.ndim)]
     return [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
 
 
-def _others(part: JointGroups, place: int) -> list[int]:
-    return [i for i in range(len(part.factors)) if i != place]
+def _others(part: JointGroups, axis: int) -> list[int]:
+    return [i for i in range(len(part.factors)) if i != axis]
 
 
 def _flat(table: Array) -> Array:
@@ -139,8 +142,8 @@ def _flat(table: Array) -> Array:
 
 def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) -> Array:
     """One step for each of these groups, along its own axis."""
-    for place in places:
-        table = along_axis(part.kernels[place], step, table, place)
+    for axis in places:
+        table = along_axis(part.kernels[axis], step, table, axis)
     return table
 
 
@@ -149,13 +152,13 @@ def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> R
     total = _flat(_pass(part, table, Step.TOTAL, places))
     squares = _flat(_pass(part, table**2, Step.SQUARES, places))
     peak = _flat(_pass(part, table, Step.PEAK, places))
-    own = _flat(prior)
-    given = add(uncertainty(_flat(table))) - add(uncertainty(own))
-    for place in places:
-        margin = np.moveaxis(table, place, 0)
+    flat_prior = _flat(prior)
+    given = add(uncertainty(_flat(table))) - add(uncertainty(flat_prior))
+    for axis in places:
+        margin = np.moveaxis(table, axis, 0)
         margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
-        given = given + part.kernels[place].entropies @ margin
-    return risk_of_sums(total, squares, peak, given, own, part.slack)
+        given = given + part.kernels[axis].entropies @ margin
+    return risk_of_sums(total, squares, peak, given, flat_prior, part.slack)
 
 
 # The risk of a part of a record too large for its joint table, by Monte Carlo over reports.
@@ -212,14 +215,14 @@ class Sampled:
             )
         self.names = tuple(name for factor in factors for name in factor.names)
         epsilon = sum_up([factor.channel.epsilon for factor in factors])
-        own = prior.marginal(self.names)
+        marginal = prior.marginal(self.names)
         seed = int(rng.integers(2**63))
         self._samples = []
-        for i in range(min(own.stacked, PRIORS)):
+        for i in range(min(marginal.stacked, PRIORS)):
             # The same coins for every prior, so that their figures differ by the prior alone.
             chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
-            self._samples.append(_Sample.drawn(mixtures, own.at(i), chance, epsilon))
-        self._turns = turns(len(self._samples), own.stacked)
+            self._samples.append(_Sample.drawn(mixtures, marginal.at(i), chance, epsilon))
+        self._turns = turns(len(self._samples), marginal.stacked)
 
     @cached_property
     def whole(self) -> Risk:
@@ -239,8 +242,8 @@ class Sampled:
         return self._stacked(lambda sample: sample.risk_of(name))
 
     def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
-        found = [find(sample) for sample in self._samples]
-        return stacked([found[i] for i in self._turns])
+        risks = [find(sample) for sample in self._samples]
+        return stacked([risks[i] for i in self._turns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +261,13 @@ def _mixture_of(factor: Factor) -> _NamedMixture:
     kernel, names = factor.channel.kernel, factor.names
     if len(names) == 1:
         return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
-    found = kernel.mixture
-    if found is None or not found.others:
+    mixture = kernel.mixture
+    if mixture is None or not mixture.others:
         raise DataError(
             f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
             "measured; make the group smaller"
         )
-    return _NamedMixture(found.theta, found.rest, found.others, None, names)
+    return _NamedMixture(mixture.theta, mixture.rest, mixture.others, None, names)
 
 
 def turns(sampled: int, stacked: int) -> list[int]:
@@ -325,33 +328,33 @@ class _Sample:
 
     def risk_of_group(self, names: tuple[str, ...]) -> Risk:
         """Of one group's joint answer, to someone who knows which of the other groups kept."""
-        place = self._groups[names[0]]
-        prior = [made for block in self.blocks if (made := block.marginal(names)) is not None]
-        found = np.empty((3, len(self.kept)))
-        others = np.delete(self.kept, place, axis=1)
+        target = self._groups[names[0]]
+        prior = [margin for block in self.blocks if (margin := block.marginal(names)) is not None]
+        draws = np.empty((3, len(self.kept)))
+        others = np.delete(self.kept, target, axis=1)
         for flags in np.unique(others, axis=0):
             rows = np.flatnonzero((others == flags).all(axis=1))
-            known = dict(enumerate(np.insert(flags, place, True).tolist()))
-            sets = self._sets({g: flag for g, flag in known.items() if g != place})
-            chance, drawn, best = self._guessed([place], sets, rows)
-            likely = self._likely(place, rows) + self._rest_given(place, known, rows)
-            found[:, rows] = drawn, best, (likely - chance) / math.log(2)
+            decided = dict(enumerate(np.insert(flags, target, True).tolist()))
+            sets = self._sets({g: flag for g, flag in decided.items() if g != target})
+            chance, drawn, best = self._guessed([target], sets, rows)
+            likely = self._likely(target, rows) + self._rest_given(target, decided, rows)
+            draws[:, rows] = drawn, best, (likely - chance) / math.log(2)
         largest = math.prod(float(block.tables.max()) for block in prior)
-        return self._risk(found[0], found[1], found[2], largest)
+        return self._risk(draws[0], draws[1], draws[2], largest)
 
-    def _rest_given(self, place: int, known: Mapping[int, bool], rows: Index) -> Array:
+    def _rest_given(self, target: int, decided: Mapping[int, bool], rows: Index) -> Array:
         """log of the chance of all other reports, given the true answers of one group."""
-        names = self.mixtures[place].names
+        names = self.mixtures[target].names
         total: Array = np.zeros(len(rows))
         for g, mixture in enumerate(self.mixtures):
-            if g != place:
-                total += math.log(mixture.theta if known[g] else mixture.rest)
+            if g != target:
+                total += math.log(mixture.theta if decided[g] else mixture.rest)
         for block in self.blocks:
-            table = self._table(block, tuple(known.values()))
+            table = self._table(block, tuple(decided.values()))
             total += _logs(table[self._at(block, rows, names)])
-            own = block.marginal(names)
-            if own is not None:
-                total -= _logs(own.tables[self._at(own, rows, names)])
+            margin = block.marginal(names)
+            if margin is not None:
+                total -= _logs(margin.tables[self._at(margin, rows, names)])
         return total
 
     def risk_of(self, name: str) -> Risk:
@@ -362,13 +365,13 @@ class _Sample:
         rows = np.arange(min(len(self.kept), max(_FEWEST, _AT_ONCE // prior.size)))
         chance, code = self._chance[rows], self.reported[name][rows]
         share: Array = np.zeros((len(rows), prior.size))
-        for flags, (known, impossible) in self._totals.items():
-            own = self._sent(block, flags, rows)
-            silent = np.isneginf(own)
-            rest = known[rows] - np.where(silent, 0.0, own) - chance
+        for flags, (total, impossible) in self._totals.items():
+            log_chance = self._sent(block, flags, rows)
+            silent = np.isneginf(log_chance)
+            rest = total[rows] - np.where(silent, 0.0, log_chance) - chance
             scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
             if flags[self._groups[name]]:
-                share[rows, code] += scale * np.exp(own)
+                share[rows, code] += scale * np.exp(log_chance)
             else:
                 table = np.moveaxis(self._table(block, flags, [name]), axis, -1)
                 at = self._at(block, rows)
@@ -382,37 +385,37 @@ class _Sample:
     @cached_property
     def _totals(self) -> dict[Flags, tuple[Array, Array]]:
         """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
-        rows, found = np.arange(len(self.kept)), {}
+        rows, totals = np.arange(len(self.kept)), {}
         for flags in self._sets({}):
-            known, impossible = self._weight(flags, rows, Step.TOTAL, []), np.zeros(len(rows))
+            total, impossible = self._weight(flags, rows, Step.TOTAL, []), np.zeros(len(rows))
             for block in self.blocks:
-                own = self._sent(block, flags, rows)
-                impossible += np.isneginf(own)
-                known = known + np.where(np.isneginf(own), 0.0, own)
-            found[flags] = known, impossible
-        return found
+                log_chance = self._sent(block, flags, rows)
+                impossible += np.isneginf(log_chance)
+                total = total + np.where(np.isneginf(log_chance), 0.0, log_chance)
+            totals[flags] = total, impossible
+        return totals
 
     @cached_property
     def _chance(self) -> Array:
         """log J(y)."""
-        terms = [np.where(zeros > 0, -np.inf, known) for known, zeros in self._totals.values()]
+        terms = [np.where(zeros > 0, -np.inf, total) for total, zeros in self._totals.values()]
         return np.asarray(np.logaddexp.reduce(terms))
 
     def _guessed(
         self, targets: Collection[int], sets: Sequence[Flags], rows: Index
     ) -> tuple[Array, Array, Array]:
         """log J(y), and how often guesses of the true answers of the targets are right."""
-        own = [name for g in targets for name in self.mixtures[g].names]
+        names = [name for g in targets for name in self.mixtures[g].names]
         terms: dict[Step, list[Array]] = {Step.TOTAL: [], Step.SQUARES: [], Step.PEAK: []}
-        for flags, (step, found) in product(sets, terms.items()):
+        for flags, (step, logs) in product(sets, terms.items()):
             term = self._weight(flags, rows, step, targets)
             for block in self.blocks:
-                table = self._table(block, flags, own)
+                table = self._table(block, flags, names)
                 moved = self._moved(
-                    table**2 if step is Step.SQUARES else table, block, flags, step, own
+                    table**2 if step is Step.SQUARES else table, block, flags, step, names
                 )
                 term = term + _logs(moved[self._at(block, rows)])
-            found.append(term)
+            logs.append(term)
         chance = np.logaddexp.reduce(terms[Step.TOTAL])
         drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
         return chance, drawn, np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
@@ -434,12 +437,12 @@ class _Sample:
     def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index], rows: Index) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
-        each = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
-        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(each, axis=0))
+        logs = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
+        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(logs, axis=0))
 
-    def _likely(self, place: int, rows: Index) -> Array:
+    def _likely(self, group: int, rows: Index) -> Array:
         """log M[y, x] of one group, x the truth behind each report."""
-        mixture = self.mixtures[place]
+        mixture = self.mixtures[group]
         likely = self._replaced(mixture, self.true, rows)
         same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
         kept = _logs(mixture.theta * np.logical_and.reduce(same))
@@ -496,11 +499,11 @@ def _draw_reported(
 ) -> dict[str, Index]:
     """Their reports; `kept` says for each record and group whether it keeps the truth."""
     reported: dict[str, Index] = {}
-    for mixture, held in zip(mixtures, kept.T, strict=True):
+    for mixture, keeps in zip(mixtures, kept.T, strict=True):
         for name, other in zip(mixture.names, mixture.others, strict=True):
             drawn = true[name].copy()
             for code, shares in enumerate(other.T):
-                rows = np.flatnonzero((true[name] == code) & ~held)
+                rows = np.flatnonzero((true[name] == code) & ~keeps)
                 drawn[rows] = rng.choice(len(other), len(rows), p=shares / shares.sum())
             reported[name] = drawn
     return reported
@@ -603,13 +606,13 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
         or _risks(design.channel(group.attributes).factors, prior, limits)
         for group in design.groups
     ]
-    own = {name: group for group in groups for name in group.names}
+    group_of = {name: group for group in groups for name in group.names}
     attributes = {}
     for name in design.schema.names:
         if (
             len(design.jointly_reported([name])) > 1
         ):  # a matrix over several attributes: no own report
-            single = own[name].attribute(name)
+            single = group_of[name].attribute(name)
         else:
             single = risk_of_all(part_of(design.channel([name]).factors, prior))
         attributes[name] = Scope(
@@ -670,8 +673,8 @@ class _Exact:
         """Of the joint answer of one group, to someone who sees all reports of the part."""
         if len(self._factors) == 1:
             return self.whole
-        place = [factor.names for factor in self._factors].index(names)
-        return self._over(lambda part: risk_of_group(part, place))
+        axis = [factor.names for factor in self._factors].index(names)
+        return self._over(lambda part: risk_of_group(part, axis))
 
     def attribute(self, name: str) -> Risk:
         """Of one attribute, to someone who sees all reports of the part."""

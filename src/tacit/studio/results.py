@@ -26,7 +26,6 @@ from tacit.studio.disclosure import shown_estimates, why_hidden
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
-from tacit.survey.fields import text_in
 
 
 @dataclass(frozen=True)
@@ -197,11 +196,7 @@ def labels(survey: Published, name: str) -> dict[str, str]:
 
 def question_texts(survey: Published) -> dict[str, str]:
     """What is asked for each attribute, in the survey's first language."""
-    return {
-        attribute.name: text
-        for question in survey.survey.questions
-        for attribute, text in zip(question.attributes, _texts(survey, question), strict=True)
-    }
+    return survey.survey.attribute_texts(survey.survey.languages[0])
 
 
 def _result(release: Release, name: str, text: str) -> QuestionResult:
@@ -243,15 +238,6 @@ def question_of(survey: Published, name: str) -> Any:
     """The question of an attribute."""
     questions = survey.survey.questions
     return next(q for q in questions if name in [attribute.name for attribute in q.attributes])
-
-
-def _texts(survey: Published, question: Any) -> list[str]:
-    language = survey.survey.languages[0]
-    text = text_in(question.text, language)
-    if len(question.attributes) == 1 and question.kind != "multiple":
-        return [text]
-    options = [survey.survey.label(question, name, language) for name in question.answers]
-    return [f"{text} {option}" for option in options]
 
 
 def waiting_text(release: Release | None, records: int) -> str:
