@@ -229,15 +229,14 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         if self.features_ is not None:
             warn_about_reports(X, self.features_.names, NEEDS_TRUTH)
             return encode(X, self.features_)
-        X = validate_data(self, X, dtype="int", reset=False)
-        check_non_negative(X, f"{type(self).__name__} (input X)")
-        for feature, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
+        codes = valid_codes(self, X, reset=False)
+        for feature, (column, size) in enumerate(zip(codes.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
                     f"feature {feature}: category {column.max()} was not seen in learning; "
                     f"allowed: 0 to {size - 1}"
                 )
-        return np.asarray(X)
+        return codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
