@@ -145,16 +145,6 @@ def is_undisguised(group: Group) -> bool:
     return group.coin.family == "truthful"
 
 
-def bound_of(
-    design: Design,
-    name: str,
-    prior: Sequence[float] | None = None,
-    seen: Sequence[Group] | None = None,
-) -> Bound:
-    """The bound on one attribute; for several attributes of a design take `DesignReports` once."""
-    return DesignReports(design, seen).bound(name, prior)
-
-
 class DesignReports:
     """All reports that an adversary sees: those of the groups `seen`, of all groups if None.
 

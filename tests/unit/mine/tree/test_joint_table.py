@@ -83,7 +83,7 @@ def test_the_maps_are_the_channel_and_its_transpose(name: str) -> None:
 def test_a_mirror_keeps_or_turns_everything() -> None:
     step = Mirror(0.7, 4)
     np.testing.assert_allclose(step.matrix(), 0.7 * np.eye(4) + 0.3 * np.eye(4)[::-1])
-    np.testing.assert_allclose(step.squared().matrix(), step.matrix() ** 2)
+    np.testing.assert_allclose(step.power(2).matrix(), step.matrix() ** 2)
     assert step.T is step
 
 
