@@ -230,6 +230,22 @@ class PatternTable:
         parts = [(table.patterns, table.counts) for table in tables]
         return PatternTable(self.schema, *merged(parts, self.schema.sizes))
 
+    def with_counts(self, counts: npt.NDArray[Any]) -> PatternTable:
+        """The patterns with other counts, without those that have none."""
+        positive = counts > 0
+        return PatternTable(self.schema, self.patterns[positive], counts[positive])
+
+    def folds(
+        self, n: int, rng: np.random.Generator
+    ) -> Iterator[tuple[PatternTable, PatternTable]]:
+        """The records split at random into n folds: those to learn from and those held out."""
+        left = self.counts.copy()
+        for fold in range(n):
+            size = int(left.sum()) // (n - fold)
+            counts = rng.multivariate_hypergeometric(left, size, method="marginals")
+            left = left - counts
+            yield self.with_counts(self.counts - counts), self.with_counts(counts)
+
     # Missing answers --------------------------------------------------------------------------
 
     def answered(self, names: Sequence[str]) -> Mask:
