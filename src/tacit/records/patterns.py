@@ -96,11 +96,9 @@ class PatternTable:
         object.__setattr__(self, "_counts", _frozen(self._counts))
 
     @classmethod
-    def of_sample(
-        cls, schema: Schema, patterns: Codes, sample: SampleRows, absent: Mask | None = None
-    ) -> PatternTable:
+    def of_sample(cls, schema: Schema, patterns: Codes, sample: SampleRows) -> PatternTable:
         """The patterns of the rows of a sample."""
-        return cls(schema, patterns, sample.weight, sample, absent)
+        return cls(schema, patterns, sample.weight, sample)
 
     @classmethod
     def remote(cls, engine: CountEngine) -> PatternTable:
