@@ -140,11 +140,6 @@ class Bound:
     worst_posterior: float
 
 
-def is_undisguised(group: Group) -> bool:
-    """Whether the group's answers are sent as they are."""
-    return group.coin.family == "truthful"
-
-
 class DesignReports:
     """All reports that an adversary sees: those of the groups `seen`, of all groups if None.
 

@@ -402,7 +402,7 @@ def _part_weights(problem: TableProblem, part: ProductChannel) -> Array:
 
 def chained_parts(design: Design) -> list[tuple[str, ...]]:
     """All attributes in parts: those of a chain of conditions, or of a throw, stay together."""
-    throws = [group.attributes for group in design.groups if group.coin.family != "truthful"]
+    throws = [group.attributes for group in design.groups if group.disguised]
     return linked_parts(design.conditions, design.schema, throws)
 
 
