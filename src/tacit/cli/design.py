@@ -170,7 +170,7 @@ def _notes(design: Design) -> Iterator[str]:
     for number, group in enumerate(design.groups, start=1):
         if math.isfinite(design.channel(group.attributes).epsilon):
             continue
-        if group.coin.family == "truthful":
+        if not group.disguised:
             yield f"group {number} is not disguised: its answers are reported as they are."
         elif group.coin.family == "related" and len(group.attributes) > 1:
             yield (

@@ -22,7 +22,7 @@ from tacit.cli.arguments import (
 )
 from tacit.cli.options import grouped_options, option
 from tacit.cli.simulate import simulate
-from tacit.core.bounds import DesignReports, is_undisguised
+from tacit.core.bounds import DesignReports
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design
 from tacit.core.label_codes import absent_cells
@@ -607,7 +607,7 @@ def _group_rows(design: Design, waves: int) -> list[list[str]]:
         [str(number), _few(group.attributes), str(group.coin), epsilon(group.attributes)]
         for number, group in enumerate(design.groups, start=1)
     ]
-    disguised = [g for g in design.groups if not is_undisguised(g)]
+    disguised = [g for g in design.groups if g.disguised]
     if 0 < len(disguised) < len(design.groups):
         names = tuple(name for group in disguised for name in group.attributes)
         rows.append(["", "all disguised answers", "", epsilon(names)])

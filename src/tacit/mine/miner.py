@@ -285,6 +285,26 @@ def reported_patterns(
     return (count if distinct else count_or_list)(together, design.reported)
 
 
+def split_records(
+    records: Any, design: Design, rng: np.random.Generator, share: float = 0.5
+) -> tuple[PatternTable, PatternTable]:
+    """Count reported records in two parts.
+
+    Each record goes to the first part with probability `share`, else to the second. What is chosen
+    on one part does not depend on the other, so that estimates from the other have the stated
+    errors.
+    """
+    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
+    if not number or not 0 < share < 1:
+        raise DataError(f"share must lie between 0 and 1, got {share!r}")
+    whole = unweighted_patterns(records, design)
+    first = rng.binomial(whole.counts, share).astype(np.int64)
+    parts = (first, whole.counts - first)
+    if not all(part.any() for part in parts):
+        raise DataError(f"{whole.n_records} reported records are too few to split in two parts")
+    return whole.with_counts(parts[0]), whole.with_counts(parts[1])
+
+
 # Codes of true records without a design: learnt from as if reported truthfully.
 
 

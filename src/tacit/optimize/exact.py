@@ -1,7 +1,7 @@
 """Exact: channels that no other channel beats, with a proof.
 
-Choosing weights over posteriors is convex (`weight_solver`). It starts with few posteriors and
-adds those that the multipliers find worth most (`posteriors`, `ratios`) until none is worth
+Choosing weights over posteriors is convex (`solve_weights`). It starts with few posteriors and
+adds those that the multipliers find worth most (`PosteriorFamily`) until none is worth
 anything: then no channel of any number of reported categories is better, and the last multipliers
 prove it. A channel may report more categories than there are true ones: a respondent reports a
 set that holds her answer, or with an epsilon bound may not hold it.

@@ -5,7 +5,7 @@ down to n, the solution next to it on the front, Warner's matrix, random ones, a
 another front if one is given. A second pass carries improvements back along the front. Local
 minima remain possible; the exact channels found on the way bound how much they can cost.
 
-Reference for the problem: Huang & Du (2008); the constraints are linear in M, see `descent`.
+Reference for the problem: Huang & Du (2008); the constraints are linear in M, see `descend`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     reproduce(["du-zhan"], Plan(quick=True), folder)
 
-Settings that an earlier run finished are read from the folder; see `job_runner`.
+Settings that an earlier run finished are read from the folder; see `runner`.
 """
 
 from tacit.papers.runner import Plan

@@ -162,17 +162,10 @@ class _Texts:
         labelled = [c for c in categories if c in labels]
         return {
             "name": name,
-            "text": self.made(lambda language, _: self._asked(question, name, language)),
+            "text": self.made(lambda code, _: self._survey.attribute_texts(code, " – ")[name]),
             "categories": categories,
             "labels": {c: self._label(question, c) for c in labelled},
         }
 
     def _label(self, question: Any, category: str) -> Any:
         return self.made(lambda language, _: self._survey.label(question, category, language))
-
-    def _asked(self, question: Any, name: str, language: str) -> str:
-        text = text_in(question.text, language)
-        if question.kind != "multiple":
-            return text
-        option = name.removeprefix(f"{question.name}.")
-        return f"{text} – {self._survey.label(question, option, language)}"

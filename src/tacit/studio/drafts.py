@@ -18,7 +18,7 @@ from tacit.studio.accounts import drafts, roles
 from tacit.studio.forms import FormContext, kinds
 from tacit.studio.page_templates import utc_text
 from tacit.survey import Published, survey_from_text
-from tacit.survey.questions import YES_NO
+from tacit.survey.questions import QUESTION_KINDS
 from tacit.survey.yaml_text import comments, parse, patched
 
 UNTITLED = "Untitled"
@@ -106,9 +106,10 @@ class DraftDocument:
     def context(self, item: dict[str, Any] | None = None) -> FormContext:
         """What the inputs of a form depend on; `item` is the question that is edited."""
         names = [q.get("name") for q in self.items("questions") if isinstance(q, dict)]
-        listed = (item or {}).get("categories")
-        yes_no = item is None or item.get("kind") == "yes_no"
-        categories = listed if isinstance(listed, list) else [*YES_NO] if yes_no else []
+        question = {"kind": "yes_no"} if item is None else item
+        kind, listed = QUESTION_KINDS.get(str(question.get("kind"))), question.get("categories")
+        fixed = () if kind is None else kind.fixed_answers
+        categories = listed if isinstance(listed, list) else fixed
         questions = tuple(str(name) for name in names if name is not None)
         return FormContext(self.languages, tuple(map(str, categories)), questions)
 

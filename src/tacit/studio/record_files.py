@@ -152,7 +152,7 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
             survey.survey.label(question, category, language) for category in categories
         )
         text = " / ".join(texts[part] for part in names)
-        in_order = question.kind in ("ordered", "number") and len(names) == 1
+        in_order = question.ordered and len(names) == 1
         ordered = in_order and not question.asked_if  # "does not apply" is no degree
         optional = bool(question.optional)
         return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)

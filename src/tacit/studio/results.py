@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
@@ -26,7 +25,6 @@ from tacit.studio.disclosure import shown_estimates, why_hidden
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
-from tacit.survey.fields import text_in
 
 
 @dataclass(frozen=True)
@@ -197,11 +195,7 @@ def labels(survey: Published, name: str) -> dict[str, str]:
 
 def question_texts(survey: Published) -> dict[str, str]:
     """What is asked for each attribute, in the survey's first language."""
-    return {
-        attribute.name: text
-        for question in survey.survey.questions
-        for attribute, text in zip(question.attributes, _texts(survey, question), strict=True)
-    }
+    return survey.survey.attribute_texts(survey.survey.languages[0])
 
 
 def _result(release: Release, name: str, text: str) -> QuestionResult:
@@ -223,7 +217,7 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
         categories,
         misfit_text(estimate),
         effective_respondents(estimate),
-        not is_undisguised(release.survey.design.group_of(name)),
+        release.survey.design.group_of(name).disguised,
         tuple(float(share) for share in np.ravel(possible)),
         safe_answer_text(release, name, categories[-1].label, estimate),
         estimate.n_left_out,
@@ -243,15 +237,6 @@ def question_of(survey: Published, name: str) -> Any:
     """The question of an attribute."""
     questions = survey.survey.questions
     return next(q for q in questions if name in [attribute.name for attribute in q.attributes])
-
-
-def _texts(survey: Published, question: Any) -> list[str]:
-    language = survey.survey.languages[0]
-    text = text_in(question.text, language)
-    if len(question.attributes) == 1 and question.kind != "multiple":
-        return [text]
-    options = [survey.survey.label(question, name, language) for name in question.answers]
-    return [f"{text} {option}" for option in options]
 
 
 def waiting_text(release: Release | None, records: int) -> str:
@@ -313,7 +298,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
     answer instead, is missing from the estimate.
     """
     design, shares = release.survey.design, np.asarray(estimate.value).ravel()
-    if len(shares) != 2 or is_undisguised(design.group_of(name)):
+    if len(shares) != 2 or not design.group_of(name).disguised:
         return None
     share = float(np.clip(shares[1], 0, 1))
     low, high = estimate.interval()
@@ -338,7 +323,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
 def _joint_misfit(release: Release, group: Group) -> bool:
     names = list(group.attributes)
     cells = math.prod(release.survey.design.schema[name].size for name in names)
-    if len(names) < 2 or cells > _MOST_CELLS or is_undisguised(group):
+    if len(names) < 2 or cells > _MOST_CELLS or not group.disguised:
         return False
     return misfit_text(release.reconstruction.table(names)) is not None
 

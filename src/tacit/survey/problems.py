@@ -146,7 +146,7 @@ def _questions(survey: Survey) -> Iterator[PlacedProblem]:
             shown = min(names & taken)
             yield (*where, "name"), f"the name {shown!r} is taken by another question"
         taken |= names
-        yield from _limits(question, where)
+        yield from (((*where, key), message) for key, message in question.problems())
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
@@ -154,16 +154,6 @@ def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
     sent = [group.report_names for group in survey.groups]
     categories = {str(c) for a in attributes_or_none(question) or () for c in a.categories}
     return (*question.answers, *sorted(categories), *(name for names in sent for name in names))
-
-
-def _limits(question: Any, where: Place) -> Iterator[PlacedProblem]:
-    """Minimum and maximum of a number must leave no range empty."""
-    if question.kind != "number":
-        return
-    if question.minimum is not None and question.minimum > question.edges[0]:
-        yield (*where, "minimum"), f"must not be above the first edge, {question.edges[0]:.12g}"
-    if question.maximum is not None and question.maximum <= question.edges[-1]:
-        yield (*where, "maximum"), f"must be above the last edge, {question.edges[-1]:.12g}"
 
 
 def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProblem]:
@@ -190,7 +180,7 @@ def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
     spoken = all(language.partition("-")[0] in LANGUAGES for language in survey.languages)
     if not spoken:
         return ()
-    words = ("no", "yes") if question.kind in ("yes_no", "multiple") else ()
+    words: tuple[str, ...] = question.page_words
     return words if question.asked_if is None else (*words, DOES_NOT_APPLY)
 
 
@@ -480,7 +470,7 @@ def _unfit(design: Design, outcomes: int) -> list[Fraction]:
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
     """The probabilities that the device decides for a group; the rest is answered."""
-    if group.coin.asks in ("comparison", "any_yes") or group.coin.family == "truthful":
+    if group.coin.asks in ("comparison", "any_yes") or not group.disguised:
         return
     if group.coin.each_throw is not None:
         yield from group.coin.each_throw
@@ -561,7 +551,7 @@ def _unusable(
     if name == question.name or name in [a.name for a in question.attributes]:
         return "a question cannot depend on its own answer"
     multiple = next((q for q in survey.questions if q.name == name), None)
-    if multiple is not None and multiple.kind == "multiple":
+    if multiple is not None and multiple.several:
         return f"{name!r} has several answers; name one of them: {multiple.attributes[0].name}: yes"
     if name in valid.attributes:
         return f"{name!r} is asked later; a condition is about earlier questions"

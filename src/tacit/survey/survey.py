@@ -145,6 +145,15 @@ class Survey(SurveyPart):
         texts = question.labels.get(category, self.labels.get(category, category))
         return text_in(texts, language)
 
+    def attribute_texts(self, language: str, before_option: str = " ") -> dict[str, str]:
+        """What is asked for each attribute: the question, and its option if it has several."""
+        return {
+            attribute.name: text_in(question.text, language)
+            + (f"{before_option}{self.label(question, answer, language)}" * question.several)
+            for question in self.questions
+            for attribute, answer in zip(question.attributes, question.answers, strict=False)
+        }
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Survey:
         """A copy with other values, without what was computed from the old ones."""
         copy = super().model_copy(update=update, deep=deep)
