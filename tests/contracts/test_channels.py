@@ -120,8 +120,8 @@ def test_transposed_and_squared_maps_are_those_of_the_entries(case: Case) -> Non
         scale = np.abs(entries).max() ** 2
         assert linear.shape == entries.shape
         np.testing.assert_allclose(linear.T.matrix(), entries.T, atol=1e-14 * scale)
-        np.testing.assert_allclose(linear.squared().matrix(), entries**2, atol=1e-13 * scale)
-        np.testing.assert_allclose(linear.T.squared().matrix(), entries.T**2, atol=1e-13 * scale)
+        np.testing.assert_allclose(linear.power(2).matrix(), entries**2, atol=1e-13 * scale)
+        np.testing.assert_allclose(linear.T.power(2).matrix(), entries.T**2, atol=1e-13 * scale)
 
 
 @every_case
@@ -131,10 +131,10 @@ def test_second_moments_are_those_of_the_weights_of_reports(case: Case) -> None:
         return
     moments = channel.inverse.matrix() ** 2 @ channel.matrix
     close: dict[str, Any] = dict(rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(channel.second_moments.own, np.diagonal(moments), **close)
+    np.testing.assert_allclose(channel.moments(2).own, np.diagonal(moments), **close)
     others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
-    np.testing.assert_allclose(channel.second_moments.low, others.min(axis=1), **close)
-    np.testing.assert_allclose(channel.second_moments.high, others.max(axis=1), **close)
+    np.testing.assert_allclose(channel.moments(2).low, others.min(axis=1), **close)
+    np.testing.assert_allclose(channel.moments(2).high, others.max(axis=1), **close)
 
 
 def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
@@ -146,7 +146,7 @@ def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
             moments = np.kron(one.inverse.matrix(), two.inverse.matrix()) ** 2
             moments = moments @ np.kron(one.matrix, two.matrix)
             others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
-            found = one.second_moments * two.second_moments
+            found = one.moments(2) * two.moments(2)
             np.testing.assert_allclose(found.own, np.diagonal(moments), rtol=1e-10)
             np.testing.assert_allclose(found.low, others.min(axis=1), rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(found.high, others.max(axis=1), rtol=1e-9, atol=1e-12)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit import Attribute, Design, Group, Schema, disguise, related
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
 from tacit.compliance import Cheaters, pool, sensitivity
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import NaiveBayes
@@ -44,7 +44,18 @@ def _front() -> Any:
     return front([0.5, 0.3, 0.2], 1000, delta=0.8, method=Exact(3))
 
 
+RECONSTRUCTED = reconstruct(REPORTED, DESIGN)
+YES, AGES = {"smokes": "yes"}, ({"age": 20}, {"age": [40, 60]})
+
 RESULTS: dict[str, Callable[[], Any]] = {
+    "reconstruction": lambda: RECONSTRUCTED,
+    "table": lambda: RECONSTRUCTED.table(["smokes", "age"]),
+    "table by em": lambda: RECONSTRUCTED.table("age", method="em", given="smokes"),
+    "probability": lambda: RECONSTRUCTED.probability(YES, given=AGES[0]),
+    "expectation": lambda: RECONSTRUCTED.expectation(float, "age"),
+    "odds ratio": lambda: RECONSTRUCTED.odds_ratio(YES, between=AGES),
+    "contrast": lambda: RECONSTRUCTED.contrast(np.sum, [YES, AGES[0]]),
+    "bounds": lambda: RECONSTRUCTED.bounds(YES),
     "logit": _logit,
     "marginal effects": lambda: _logit().marginal_effects(),
     "linear": lambda: linear("age", REPORTED, DESIGN, covariates=CONSTANT),
@@ -80,6 +91,13 @@ def test_a_chosen_channel_is_a_table_and_json() -> None:
     channel = _front()[0]
     assert len(channel.to_table().rows) == len(channel.reports)
     assert json.loads(json.dumps(channel.to_dict()))["coin"] == channel.coin().to_dict()
+
+
+@pytest.mark.parametrize("method", ["pearson", "likelihood-ratio", "wald"])
+def test_a_test_of_independence_is_a_table_and_json(method: str) -> None:
+    test = RECONSTRUCTED.independence(["smokes", "age"], method=method)
+    assert len(test.to_table().rows) == 1
+    assert json.loads(json.dumps(test.to_dict()))["df"] == 2
 
 
 def test_a_test_of_nested_models_is_a_table_and_json() -> None:

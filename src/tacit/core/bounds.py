@@ -140,21 +140,6 @@ class Bound:
     worst_posterior: float
 
 
-def is_undisguised(group: Group) -> bool:
-    """Whether the group's answers are sent as they are."""
-    return group.coin.family == "truthful"
-
-
-def bound_of(
-    design: Design,
-    name: str,
-    prior: Sequence[float] | None = None,
-    seen: Sequence[Group] | None = None,
-) -> Bound:
-    """The bound on one attribute; for several attributes of a design take `DesignReports` once."""
-    return DesignReports(design, seen).bound(name, prior)
-
-
 class DesignReports:
     """All reports that an adversary sees: those of the groups `seen`, of all groups if None.
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +104,12 @@ def answers_of(attribute: Attribute) -> tuple[Label, ...]:
 
 def impossible_cells(conditions: Conditions, schema: Schema) -> Mask | None:
     """Which cells of a table of these attributes cannot occur; None if all can."""
-    linked = [c for c in conditions if c.attribute in schema and _linked(c, conditions, schema)]
+    linked = [
+        condition
+        for condition in conditions
+        if condition.attribute in schema
+        and any(name in schema for name, _ in _implied(condition, conditions))
+    ]
     if not linked:
         return None
     impossible = np.zeros(schema.sizes, bool)
@@ -117,10 +122,6 @@ def impossible_cells(conditions: Conditions, schema: Schema) -> Mask | None:
             met = [_axis(schema, name, labels) for name, labels in condition.answers]
             impossible |= ~answered & np.logical_and.reduce(np.broadcast_arrays(*met))
     return impossible
-
-
-def _linked(condition: QuestionCondition, conditions: Conditions, schema: Schema) -> bool:
-    return any(name in schema for name, _ in _implied(condition, conditions))
 
 
 def _implied(
@@ -160,18 +161,6 @@ def linked_parts(
         part |= dict.fromkeys(joined, joined)
     distinct = {id(members): members for members in part.values()}
     return [tuple(n for n in schema.names if n in members) for members in distinct.values()]
-
-
-@overload
-def filled(
-    codes: Codes, conditions: Conditions, schema: Schema, absent: Mask, first: int = 0
-) -> tuple[Codes, Mask]: ...
-
-
-@overload
-def filled(
-    codes: Codes, conditions: Conditions, schema: Schema, absent: Mask | None = None, first: int = 0
-) -> tuple[Codes, Mask | None]: ...
 
 
 def filled(

@@ -169,6 +169,11 @@ class Group:
                 f"a group needs a list of attribute names, got {list(self.attributes)}"
             )
 
+    @property
+    def disguised(self) -> bool:
+        """Whether the answers are not sent as they are."""
+        return self.coin.family != "truthful"
+
     def __str__(self) -> str:
         return f"[{', '.join(self.attributes)}] {self.coin}"
 

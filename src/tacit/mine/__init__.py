@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.mine.itemset_rules import association_rules
     from tacit.mine.itemset_search import itemsets
     from tacit.mine.latent_class import LatentClass
+    from tacit.mine.miner import split_records
     from tacit.mine.model_json import model_from_json, model_to_json
     from tacit.mine.naive_bayes import NaiveBayes
     from tacit.mine.pruned_trees import (
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         cost_complexity_path,
         reduced_error,
     )
-    from tacit.mine.record_split import split_records
     from tacit.models.bayes_parameters import likelihood, literal, pairs
 
 __all__ = [
@@ -65,6 +65,6 @@ __getattr__, __dir__ = lazy_names(
         "tacit.mine.pruned_trees": (
             "choose_depth cost_complexity cost_complexity_path reduced_error"
         ),
-        "tacit.mine.record_split": "split_records",
+        "tacit.mine.miner": "split_records",
     },
 )

@@ -229,15 +229,14 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         if self.features_ is not None:
             warn_about_reports(X, self.features_.names, NEEDS_TRUTH)
             return encode(X, self.features_)
-        X = validate_data(self, X, dtype="int", reset=False)
-        check_non_negative(X, f"{type(self).__name__} (input X)")
-        for feature, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
+        codes = valid_codes(self, X, reset=False)
+        for feature, (column, size) in enumerate(zip(codes.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
                     f"feature {feature}: category {column.max()} was not seen in learning; "
                     f"allowed: 0 to {size - 1}"
                 )
-        return np.asarray(X)
+        return codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -284,6 +283,26 @@ def reported_patterns(
     column_of_target = design.reported.index(target)
     together = np.insert(codes, column_of_target, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
+
+
+def split_records(
+    records: Any, design: Design, rng: np.random.Generator, share: float = 0.5
+) -> tuple[PatternTable, PatternTable]:
+    """Count reported records in two parts.
+
+    Each record goes to the first part with probability `share`, else to the second. What is chosen
+    on one part does not depend on the other, so that estimates from the other have the stated
+    errors.
+    """
+    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
+    if not number or not 0 < share < 1:
+        raise DataError(f"share must lie between 0 and 1, got {share!r}")
+    whole = unweighted_patterns(records, design)
+    first = rng.binomial(whole.counts, share).astype(np.int64)
+    parts = (first, whole.counts - first)
+    if not all(part.any() for part in parts):
+        raise DataError(f"{whole.n_records} reported records are too few to split in two parts")
+    return whole.with_counts(parts[0]), whole.with_counts(parts[1])
 
 
 # Codes of true records without a design: learnt from as if reported truthfully.

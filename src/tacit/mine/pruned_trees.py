@@ -37,7 +37,6 @@ from tacit.evaluate.accuracy import generator
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
-from tacit.mine.record_split import folds_of
 from tacit.mine.tree.growth import NodeWalk
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
@@ -182,7 +181,7 @@ def choose_depth(
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)
-    for learning, testing in folds_of(patterns, folds, generator(rng)):
+    for learning, testing in patterns.folds(folds, generator(rng)):
         tree = clone(model).set_params(max_depth=deepest).fit(learning).tree_
         reports = TreeReports.of(testing, model.design, model.target)
         right = right_by_depth(tree, reports, deepest)

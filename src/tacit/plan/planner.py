@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from tacit.core.bounds import is_undisguised
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
@@ -190,7 +189,7 @@ class _Task:
     def _keep(self, question: PlannedQuestion, wish: PrivacyWish) -> None:
         """Raise if the answer is disguised and less private than wished."""
         group = self.design.group_of(question.name)
-        if not wish or is_undisguised(group):
+        if not wish or not group.disguised:
             return
         wish.check(question.own)
         missed = wish.missed(question.privacy)
@@ -210,7 +209,7 @@ class _Task:
     def _question(self, n: int, question: PlannedQuestion, needed: int | None) -> QuestionPlan:
         own, required, compared = question.own, self.required, self.required.comparison
         group = self.design.group_of(question.name)
-        disguised = not is_undisguised(group)
+        disguised = group.disguised
         power = between = None
         if compared is not None:
             power = required.expected_power(question, n)

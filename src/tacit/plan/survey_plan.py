@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.core.bounds import is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
 from tacit.core.design import Design
@@ -119,7 +118,7 @@ class SurveyPlan:
     @property
     def disguised_epsilon(self) -> float:
         """The same for the disguised answers alone."""
-        groups = [group for group in self.design.groups if not is_undisguised(group)]
+        groups = [group for group in self.design.groups if group.disguised]
         return sum_up(self.design.channel(group.attributes).epsilon for group in groups)
 
     def __getitem__(self, attribute: str) -> QuestionPlan:
@@ -159,6 +158,10 @@ class SurveyPlan:
         if len(self.design.schema) > 1:
             shown.append(self._budget())
         return [table for table in shown if table.rows]
+
+    def notes(self) -> list[str]:
+        """Warnings, below the tables."""
+        return [f"warning: {text}" for text in self.warnings]
 
     def to_table(self) -> Table:
         """What to expect: a row per question; `tables` has the privacy and the biases too."""
@@ -215,7 +218,7 @@ class SurveyPlan:
             ]
             for group in self.design.groups
         ]
-        if any(is_undisguised(group) for group in self.design.groups):
+        if any(not group.disguised for group in self.design.groups):
             rows.append(["all disguised answers", "", rounding.epsilon(self.disguised_epsilon)])
         rows.append(["the whole record", "", rounding.epsilon(self.record_epsilon)])
         return Table(("group", "disguise", "epsilon"), rows, "Privacy budget of a record", "llr")

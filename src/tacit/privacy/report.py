@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tacit.core.bounds import Bound, DesignReports, is_undisguised
+from tacit.core.bounds import Bound, DesignReports
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import linked_parts
 from tacit.core.design import Design, check_design
@@ -244,7 +244,7 @@ class Report(PerScope[Scope]):
     def epsilon_disguised(self) -> float | None:
         """Epsilon of the disguised answers together; None if all or none are disguised."""
         groups = zip(self.design.groups, self.groups, strict=True)
-        disguised = [scope.epsilon for group, scope in groups if not is_undisguised(group)]
+        disguised = [scope.epsilon for group, scope in groups if group.disguised]
         return sum_up(disguised) if 0 < len(disguised) < len(self.groups) else None
 
     @property
@@ -254,7 +254,7 @@ class Report(PerScope[Scope]):
         Whatever the dependence between answers; None if all or none are disguised, or if the
         prior is only estimated.
         """
-        seen = [group for group in self.design.groups if not is_undisguised(group)]
+        seen = [group for group in self.design.groups if group.disguised]
         if self.prior.stacked > 1 or not 0 < len(seen) < len(self.groups):
             return None
         names = [name for group in seen for name in group.attributes]

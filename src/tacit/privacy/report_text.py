@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
 from tacit.core.schema import Label
 from tacit.output import rounding
@@ -530,7 +529,7 @@ def warnings(report: Report) -> tuple[str, ...]:
 def _unbounded(report: Report, group: Group) -> str:
     """Why the epsilon of a group is infinite."""
     design, names = report.design, _quoted(report, group.attributes)
-    if is_undisguised(group):
+    if not group.disguised:
         return f"Not disguised: {names}. What is sent is the truth."
     single = [design.channel(design.jointly_reported([name])).epsilon for name in group.attributes]
     if group.coin.family == "related" and all(map(math.isfinite, single)):

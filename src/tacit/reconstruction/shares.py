@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tacit.reconstruction.interval import Interval, ScoreTest
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tacit.reconstruction.tables import has_zeros, reported_alike, sums_of_cells
 from tacit.records import PatternTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The estimated joint table of some attributes.
 TableOf = Callable[[Sequence[str]], Estimate]
@@ -270,6 +273,10 @@ class ShareBounds(TabularResult):
         """Confidence limits of the share, whatever the missing answers are."""
         low, high = self.estimate.interval(level)
         return Interval(np.asarray(low[0]), np.asarray(high[1]))
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """Both bounds with their intervals; needs the extra `plot`."""
+        return self.estimate.plot(level)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready bounds."""

@@ -192,7 +192,7 @@ def inversion(problem: TableProblem) -> Estimate:
         for factor, inverse in zip(problem.channel.factors, problem.inverses, strict=True)
     ]
     value = _pull(problem, maps, problem.frequencies)
-    second = _pull(problem, [m.squared() for m in maps], problem.frequencies)
+    second = _pull(problem, [m.power(2) for m in maps], problem.frequencies)
     stderr = stderr_of_means(second, value, problem.n_records)
     score = partial(_score, problem, maps, value)
     impossible = (np.abs(value - 0.5) > 0.5 + _EDGE) & (stderr < _EDGE)
@@ -402,7 +402,7 @@ def _part_weights(problem: TableProblem, part: ProductChannel) -> Array:
 
 def chained_parts(design: Design) -> list[tuple[str, ...]]:
     """All attributes in parts: those of a chain of conditions, or of a throw, stay together."""
-    throws = [group.attributes for group in design.groups if group.coin.family != "truthful"]
+    throws = [group.attributes for group in design.groups if group.disguised]
     return linked_parts(design.conditions, design.schema, throws)
 
 

@@ -76,16 +76,17 @@ def read_origin(path: str | Path) -> Origin | None:
         return _parsed(note, note.read_text(encoding="utf-8")) if note.exists() else None
 
 
-def check_origin(path: str | Path, own: Origin, given: str = "the design given") -> bool:
+def check_origin(path: str | Path, expected: Origin, given: str = "the design given") -> bool:
     """Raise if a file holds reports of another design; whether the file names its design.
 
-    `given` names the own design in the error.
+    `given` names the expected design in the error.
     """
     origin = read_origin(path)
-    if origin is not None and origin.design != own.design:
+    if origin is not None and origin.design != expected.design:
         raise DataError(
-            f"{path}: holds reports of another design ({origin}), not of {given} ({own}); give "
-            f"the published survey or the design that these records were made with{_if_stale(path)}"
+            f"{path}: holds reports of another design ({origin}), not of {given} ({expected}); "
+            "give the published survey or the design that these records were made with"
+            f"{_if_stale(path)}"
         )
     return origin is not None
 

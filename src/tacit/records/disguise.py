@@ -75,8 +75,8 @@ def disguise_files(
         with writing_records(out, design.reported, origin=named) as write:
             for batch in read_batches(records, schema, progress):
                 codes, absent = absent_cells(batch, design.schema)
-                codes, absent = filled(codes, design.conditions, design.schema, absent, n_records)
-                hidden = absent_reports(absent, design) if absent.any() else None
+                codes, left = filled(codes, design.conditions, design.schema, absent, n_records)
+                hidden = None if left is None or not left.any() else absent_reports(left, design)
                 write(draws.next(codes), absent=hidden)
                 n_records += len(codes)
                 n_missing += 0 if hidden is None else int(hidden.sum())

@@ -96,11 +96,9 @@ class PatternTable:
         object.__setattr__(self, "_counts", _frozen(self._counts))
 
     @classmethod
-    def of_sample(
-        cls, schema: Schema, patterns: Codes, sample: SampleRows, absent: Mask | None = None
-    ) -> PatternTable:
+    def of_sample(cls, schema: Schema, patterns: Codes, sample: SampleRows) -> PatternTable:
         """The patterns of the rows of a sample."""
-        return cls(schema, patterns, sample.weight, sample, absent)
+        return cls(schema, patterns, sample.weight, sample)
 
     @classmethod
     def remote(cls, engine: CountEngine) -> PatternTable:
@@ -229,6 +227,22 @@ class PatternTable:
         tables = [table.refuse(weights=True) for table in (self, other)]
         parts = [(table.patterns, table.counts) for table in tables]
         return PatternTable(self.schema, *merged(parts, self.schema.sizes))
+
+    def with_counts(self, counts: npt.NDArray[Any]) -> PatternTable:
+        """The patterns with other counts, without those that have none."""
+        positive = counts > 0
+        return PatternTable(self.schema, self.patterns[positive], counts[positive])
+
+    def folds(
+        self, n: int, rng: np.random.Generator
+    ) -> Iterator[tuple[PatternTable, PatternTable]]:
+        """The records split at random into n folds: those to learn from and those held out."""
+        left = self.counts.copy()
+        for fold in range(n):
+            size = int(left.sum()) // (n - fold)
+            counts = rng.multivariate_hypergeometric(left, size, method="marginals")
+            left = left - counts
+            yield self.with_counts(self.counts - counts), self.with_counts(counts)
 
     # Missing answers --------------------------------------------------------------------------
 

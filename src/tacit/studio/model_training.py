@@ -19,7 +19,6 @@ import numpy as np
 
 from tacit import mine
 from tacit.core.arrays import Array
-from tacit.core.bounds import is_undisguised
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design
 from tacit.core.schema import Label, Schema
@@ -230,7 +229,7 @@ def _cost(
     limits, estimates = Limits(), reconstruct(learn, design)
     prior = prior_of({part: _share(estimates, part) for part in tied_parts(design)}, design)
     model_prior = published_prior(prior, limits.max_cells)
-    groups = [group for group in design.groups if not is_undisguised(group)]
+    groups = [group for group in design.groups if group.disguised]
     disguised = {name for group in groups for name in group.attributes}
     epsilons = [design.channel(group.attributes).epsilon for group in groups]
     inferred = [name for name in names if name in disguised]

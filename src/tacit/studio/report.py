@@ -65,7 +65,7 @@ def _group_sentence(design: Design, group: Group) -> str:
 
 
 def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
-    hidden = design.group_of(condition.attribute).coin.family != "truthful"
+    hidden = design.group_of(condition.attribute).disguised
     disguised = ", which was disguised like an answer" if hidden else ""
     return (
         f"{condition.attribute} was asked if {condition}. The respondent's device decided; for "

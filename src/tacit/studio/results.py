@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.bounds import is_undisguised
 from tacit.core.design import Group
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
@@ -218,7 +217,7 @@ def _result(release: Release, name: str, text: str) -> QuestionResult:
         categories,
         misfit_text(estimate),
         effective_respondents(estimate),
-        not is_undisguised(release.survey.design.group_of(name)),
+        release.survey.design.group_of(name).disguised,
         tuple(float(share) for share in np.ravel(possible)),
         safe_answer_text(release, name, categories[-1].label, estimate),
         estimate.n_left_out,
@@ -299,7 +298,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
     answer instead, is missing from the estimate.
     """
     design, shares = release.survey.design, np.asarray(estimate.value).ravel()
-    if len(shares) != 2 or is_undisguised(design.group_of(name)):
+    if len(shares) != 2 or not design.group_of(name).disguised:
         return None
     share = float(np.clip(shares[1], 0, 1))
     low, high = estimate.interval()
@@ -324,7 +323,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
 def _joint_misfit(release: Release, group: Group) -> bool:
     names = list(group.attributes)
     cells = math.prod(release.survey.design.schema[name].size for name in names)
-    if len(names) < 2 or cells > _MOST_CELLS or is_undisguised(group):
+    if len(names) < 2 or cells > _MOST_CELLS or not group.disguised:
         return False
     return misfit_text(release.reconstruction.table(names)) is not None
 

@@ -470,7 +470,7 @@ def _unfit(design: Design, outcomes: int) -> list[Fraction]:
 
 def _thrown(design: Design, group: Group) -> Iterator[Fraction]:
     """The probabilities that the device decides for a group; the rest is answered."""
-    if group.coin.asks in ("comparison", "any_yes") or group.coin.family == "truthful":
+    if group.coin.asks in ("comparison", "any_yes") or not group.disguised:
         return
     if group.coin.each_throw is not None:
         yield from group.coin.each_throw

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tacit.core.bounds import Bound, DesignReports, is_undisguised
+from tacit.core.bounds import Bound, DesignReports
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import with_no_answer
@@ -225,7 +225,7 @@ def _percent(share: float) -> int:
 
 
 def _disguised(design: Design) -> list[Group]:
-    return [group for group in design.groups if not is_undisguised(group)]
+    return [group for group in design.groups if group.disguised]
 
 
 def understates(published: dict[str, Any], design: Design, waves: int = 1) -> bool:

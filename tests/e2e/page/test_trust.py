@@ -211,7 +211,7 @@ def _explanation(page: Page) -> str:
 
 
 def _disguised(survey: Published) -> list[Group]:
-    return [group for group in survey.design.groups if group.coin.family != "truthful"]
+    return [group for group in survey.design.groups if group.disguised]
 
 
 def _columns(survey: Published, group: Group, position: int) -> list[list[Fraction]]:

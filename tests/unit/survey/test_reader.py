@@ -166,7 +166,7 @@ def test_a_sensitive_question_must_be_disguised() -> None:
     told = problems(changed("related\n    theta: 5/6", "truthful", SMALL))
     assert "'smokes' is sensitive" in told[0]
     free = survey_from_text(changed("kind: yes_no", "kind: yes_no\n    sensitive: false", bare))
-    assert free.design.groups[0].coin.family == "truthful"
+    assert not free.design.groups[0].disguised
 
 
 def test_a_question_belongs_to_one_group() -> None:

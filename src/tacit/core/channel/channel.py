@@ -60,10 +60,6 @@ class Linear(ABC):
     def power(self, exponent: int) -> Linear:
         """The map whose entries are this one's, to this power."""
 
-    def squared(self) -> Linear:
-        """The map whose entries are this one's, squared."""
-        return self.power(2)
-
     def matrix(self) -> Array:
         """All entries."""
         return self @ np.eye(self.shape[1])
@@ -470,21 +466,16 @@ class Channel(LocallyPrivate):
     def inverse(self) -> Linear | None:
         """The closed form of the inverse; None where there are more reported than true cells."""
 
-    @property
-    def second_moments(self) -> SecondMoments:
-        """Second moments of the weights that `inverse` gives to reports."""
-        return self.moments(2)
-
     @abstractmethod
     def moments(self, power: int) -> SecondMoments:
-        """The same for another power of the weights."""
+        """Moments of this power of the weights that `inverse` gives to reports."""
 
     @cached_property
     def undisguised(self) -> bool:
         """Whether a report reveals the true answers, so that shares of them are counted."""
         if self.inverse is None or not self.reconstructable:
             return False
-        moments = self.second_moments
+        moments = self.moments(2)
         return bool((moments.own == 1).all() and (moments.high == 0).all())
 
     @property

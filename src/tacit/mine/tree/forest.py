@@ -254,8 +254,7 @@ def table_bags(fitted: FittedTable, reconstruction: Reconstruction, target: str)
 
     def bag(rng: np.random.Generator) -> Draw:
         patterns = reconstruction.patterns
-        counts = multinomial(patterns.counts, rng)
-        drawn = PatternTable(patterns.schema, patterns.patterns[counts > 0], counts[counts > 0])
+        drawn = patterns.with_counts(multinomial(patterns.counts, rng))
         again = Reconstruction(drawn, reconstruction.design)
         reports, table = refitted_table(fitted, again, target)
         records = _expected_records(reports.channel, table * reports.total)
@@ -412,7 +411,7 @@ def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Gener
         forest = _forest_table(fold, prior, strength, growth, rng)
         tree = by_leaf(fold, trees[choice.chosen])
         likelihoods += [
-            fold.held.counts @ fold.held.class_likelihoods(w * tree + (1 - w) * forest)
+            fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
             for w in WEIGHTS
         ]
     return WEIGHTS[int(np.argmax(likelihoods))]

@@ -1,10 +1,13 @@
-"""JointChannel: the channel of whole records as fast maps between flattened joint tables.
+"""likelihood_tree: a tree grown on the joint table of largest penalised likelihood.
 
-    q = M p,    M = kron over groups of M_G
+Unbiased tables multiply noise by 1 / (2 theta - 1) per group crossed; a likelihood keeps what they
+lose. `fitted_table` fits P(features, class) to the reports, `TreeChoice` grows and prunes trees on
+it and decides whether there is a split at all.
 
-A true table has one axis per attribute, the target last, so that a reshape gives features x
-classes. A related group of yes/no attributes is a table and its reverse; EM applies this map some
-hundred times, and it is many times faster than the general one.
+A joint table of all attributes is often too large. Then it has those whose dependence with the
+class exceeds noise most, and the tree is compared with one grown from the unbiased tables of all
+attributes: both are grown on two thirds of the reports, and the second is taken if its accuracy,
+estimated from the other third, is larger by more than a paired standard error.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ from scipy.special import chdtrc
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.channel import Linear
 from tacit.core.design import Design, ProductChannel
-from tacit.mine.record_split import folds_of
 from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
 from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
@@ -32,7 +34,13 @@ from tacit.records import PatternTable
 
 @dataclass(frozen=True, eq=False)
 class JointChannel:
-    """The channel of some attributes of a design, the target last."""
+    """The channel of some attributes of a design, the target last, as maps of flattened tables.
+
+        q = M p,    M = kron over groups of M_G
+
+    A true table has one axis per attribute, the target last, so that a reshape gives features x
+    classes.
+    """
 
     channel: ProductChannel
 
@@ -52,7 +60,7 @@ class JointChannel:
 
     @cached_property
     def _backward(self) -> list[Linear]:
-        return [each.T for each in self._forward]
+        return [factor.T for factor in self._forward]
 
     @cached_property
     def codes(self) -> Index:
@@ -90,18 +98,6 @@ class JointChannel:
         schema = self.channel.reported
         columns = patterns.patterns[:, [patterns.schema.index(name) for name in schema.names]]
         return np.asarray(np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes))
-
-
-# joint_table: P(features, class) of largest penalised likelihood, from reports.
-#
-# The prior p0 counts as `strength` records:
-#
-#     maximise  sum_y n_y log (M p)_y  +  strength * sum_x p0(x) log p(x)
-#     p <- (p * M^T(n / M p) + strength * p0) / (n + strength)
-#
-# This is concave, so EM, accelerated by SQUAREM, finds its one maximum. Infinite strength leaves p0
-# as it is. p0 is naive Bayes, fitted by EM to the same reports: the M step turns the expected table
-# into the closest table of that model. `joint_fit` chooses the strength.
 
 
 #: Share of the uniform table in the prior, so that no cell is impossible.
@@ -163,7 +159,17 @@ def with_uniform(table: Array) -> Array:
 
 
 def penalised(reports: TableReports, prior: Array, strength: float, start: Array) -> Array:
-    """The table of largest penalised likelihood."""
+    """The table of largest penalised likelihood.
+
+    The prior p0 counts as `strength` records:
+
+        maximise  sum_y n_y log (M p)_y  +  strength * sum_x p0(x) log p(x)
+        p <- (p * M^T(n / M p) + strength * p0) / (n + strength)
+
+    This is concave, so EM, accelerated by SQUAREM, finds its one maximum. Infinite strength leaves
+    p0 as it is. p0 is naive Bayes, fitted by EM to the same reports: the M step turns the expected
+    table into the closest table of that model. `fitted_table` chooses the strength.
+    """
     weight = strength / reports.total
 
     def step(table: Array) -> EMStep:
@@ -219,31 +225,30 @@ def naive_bayes_step(channel: JointChannel, n_records: float) -> MStep:
     return m_step
 
 
-# Links: how sure the direction is in which a group of attributes depends on the class.
-#
-# If theta is close to 1/2, reports from which two groups depend on each other in one direction are
-# nearly those of the opposite one, and a model of largest likelihood has one of them as if it were
-# certain. The unbiased table of an attribute and the class has d = P(c, a) - P(c) P(a) with its
-# covariance C. For the dependence e of a model, the log-odds of e against -e are
-#
-#     2 e^T C^-1 d,
-#
-# averaged over the attributes of a group, whose noise is nearly the same. With w the chance of e,
-# the mean over both directions has 2 w - 1 of the dependence between the group and all others:
-#
-#     p <- (2 w - 1) p + (2 - 2 w) p(group) p(others),    at least none of it.
+class DirectionShrinkage:
+    """The unbiased tables of the class and the attributes of each group without the class.
 
+    If theta is close to 1/2, reports from which two groups depend on each other in one direction
+    are nearly those of the opposite one, and a model of largest likelihood has one of them as if it
+    were certain. The unbiased table of an attribute and the class has d = P(c, a) - P(c) P(a) with
+    its covariance C. For the dependence e of a model, the log-odds of e against -e are
 
-class Links:
-    """The unbiased tables of the class and the attributes of each group without the class."""
+        2 e^T C^-1 d,
 
-    def __init__(self, channel: JointChannel, found: Reconstruction, target: str) -> None:
+    averaged over the attributes of a group, whose noise is nearly the same. With w the chance of e,
+    the mean over both directions has 2 w - 1 of the dependence between the group and all others:
+
+        p <- (2 w - 1) p + (2 - 2 w) p(group) p(others),    at least none of it.
+    """
+
+    def __init__(self, channel: JointChannel, reconstruction: Reconstruction, target: str) -> None:
         self.channel = channel
         self.target = len(channel.sizes)
         names = channel.channel.true.names
         others = [f for f in channel.channel.factors if self.target not in f.true_axes]
         self.groups = [
-            {a: found.table([target, names[a]]) for a in factor.true_axes} for factor in others
+            {a: reconstruction.table([target, names[a]]) for a in factor.true_axes}
+            for factor in others
         ]
 
     def shrunk(self, table: Array) -> Array:
@@ -251,11 +256,11 @@ class Links:
         cube = table.reshape(self.channel.channel.true.sizes)
         for unbiased in self.groups:
             axes = tuple(unbiased)
-            odds = np.mean([self._log_odds(cube, a, own) for a, own in unbiased.items()])
-            kept = max(0.0, float(np.tanh(odds / 2)))  # 2 w - 1
+            odds = np.mean([self._log_odds(cube, a, pair) for a, pair in unbiased.items()])
+            sure = max(0.0, float(np.tanh(odds / 2)))  # 2 w - 1
             others = tuple(a for a in range(cube.ndim) if a not in axes)
             apart = cube.sum(axis=axes, keepdims=True) * cube.sum(axis=others, keepdims=True)
-            cube = kept * cube + (1 - kept) * apart
+            cube = sure * cube + (1 - sure) * apart
         return np.asarray(cube.reshape(table.shape))
 
     def _log_odds(self, cube: Array, a: int, unbiased: Estimate) -> float:
@@ -270,14 +275,6 @@ def _beyond(table: Array) -> Array:
     return np.asarray(table - np.outer(table.sum(axis=1), table.sum(axis=0))).ravel()
 
 
-# FittedTable: the joint table, with the strength of its prior chosen by held-out likelihood.
-#
-# Reports are split into three folds at random. The prior of a fold is naive Bayes, learnt from the
-# reports of the other two by likelihood or from reconstructed pairs, and its tables are fitted to
-# them at several strengths (see `joint_table`). Prior and strength are those that predict the
-# reported class of held-out reports from their other answers best.
-
-
 FOLDS = 3
 #: Smallest share of a class in the first naive Bayes model.
 _LEAST_CLASS = 1e-4
@@ -290,12 +287,12 @@ class Fold:
     """Reports to learn from and reports held out, and a table fitted to the former."""
 
     learnt: TableReports
-    held: TableReports
+    held_out: TableReports
     table: Array
 
     def held_likelihood(self) -> float:
         """The log-likelihood of the classes of reports held out."""
-        return float(self.held.counts @ self.held.class_likelihoods(self.table))
+        return float(self.held_out.counts @ self.held_out.class_likelihoods(self.table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,44 +314,61 @@ class FittedTable:
 def fitted_table(
     reconstruction: Reconstruction, target: str, names: Sequence[str], rng: np.random.Generator
 ) -> FittedTable:
-    """The table of some features and the target, with the best prior at its best strength."""
+    """The table of some features and the target, with the best prior at its best strength.
+
+    Reports are split into three folds at random. The prior of a fold is naive Bayes, learnt from
+    the reports of the other two by likelihood or from reconstructed pairs, and its tables are
+    fitted to them at several strengths (see `penalised`). Prior and strength are those that predict
+    the reported class of held-out reports from their other answers best.
+    """
     channel = JointChannel(reconstruction.design.channel([*names, target]))
-    reports = TableReports.of(channel, reconstruction.patterns)
-    parts = list(folds_of(reconstruction.patterns, FOLDS, rng))
-    learnt = [Reconstruction(part, reconstruction.design) for part, _ in parts]
-    folds = [
-        Fold(TableReports.of(channel, own), TableReports.of(channel, held), np.empty(0))
-        for own, held in parts
-    ]
-    by_fold = [
-        priors(fold.learnt, pairs_table(channel, part, target), Links(channel, part, target))
-        for fold, part in zip(folds, learnt, strict=True)
-    ]
+    folds, fold_priors = [], []
+    for learnt, held_out in reconstruction.patterns.folds(FOLDS, rng):
+        fold = Fold(
+            TableReports.of(channel, learnt), TableReports.of(channel, held_out), np.empty(0)
+        )
+        part = Reconstruction(learnt, reconstruction.design)
+        folds.append(fold)
+        fold_priors.append(_priors(fold.learnt, part, target)[1])
     candidates = [
         [replace(fold, table=table) for fold, table in zip(folds, tables, strict=True)]
-        for tables in zip(*by_fold, strict=True)
+        for tables in zip(*fold_priors, strict=True)
     ]
-    best = int(np.argmax([_held(candidate) for candidate in candidates]))
-    first = pairs_table(channel, reconstruction, target)
-    likely = likeliest(reports, first)
-    found = averaged(first, Links(channel, reconstruction, target).shrunk(likely))[best]
-    table, strength, fitted = _strengthened(reports, found, candidates[best])
-    known = tuple(fold.table for fold in candidates[best])
-    return FittedTable(reports, table, best, likely, strength, tuple(fitted), known)
+    kind = int(np.argmax([_held_out_likelihood(candidate) for candidate in candidates]))
+    reports = TableReports.of(channel, reconstruction.patterns)
+    likely, priors = _priors(reports, reconstruction, target)
+    table, strength, fitted = _strengthened(reports, priors[kind], candidates[kind])
+    chosen = tuple(fold.table for fold in candidates[kind])
+    return FittedTable(reports, table, kind, likely, strength, tuple(fitted), chosen)
 
 
 def refitted_table(
     fitted: FittedTable, reconstruction: Reconstruction, target: str
 ) -> tuple[TableReports, Array]:
     """The table of other reports, with the kind of prior and the strength of this one."""
-    channel = fitted.reports.channel
-    reports = TableReports.of(channel, reconstruction.patterns)
-    links = Links(channel, reconstruction, target)
-    first = pairs_table(channel, reconstruction, target)
-    prior = averaged(first, links.shrunk(likeliest(reports, fitted.likely)))[fitted.kind]
+    reports = TableReports.of(fitted.reports.channel, reconstruction.patterns)
+    prior = _priors(reports, reconstruction, target, fitted.likely)[1][fitted.kind]
     if math.isinf(fitted.strength):
         return reports, prior
     return reports, penalised(reports, prior, fitted.strength, fitted.table)
+
+
+def _priors(
+    reports: TableReports, reconstruction: Reconstruction, target: str, start: Array | None = None
+) -> tuple[Array, list[Array]]:
+    """The naive Bayes table of largest likelihood, and three priors in which all is possible.
+
+    They are naive Bayes from pairs, the same of largest likelihood, shrunk, and between them the
+    average of both. If attributes depend on each other beyond the class, the classes of largest
+    likelihood may be other clusters than the class; the pairs then contradict them, and the average
+    has less of both.
+    """
+    channel = reports.channel
+    by_pairs = pairs_table(channel, reconstruction, target)
+    m_step = naive_bayes_step(channel, reports.total)
+    likely = maximised(reports, m_step, by_pairs if start is None else start)
+    shrunk = DirectionShrinkage(channel, reconstruction, target).shrunk(likely)
+    return likely, [with_uniform(prior) for prior in (by_pairs, (by_pairs + shrunk) / 2, shrunk)]
 
 
 def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
@@ -365,26 +379,7 @@ def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: s
     return naive_bayes_table(channel, np.maximum(prior, _LEAST_CLASS), tables)
 
 
-def priors(reports: TableReports, by_pairs: Array, links: Links) -> list[Array]:
-    """Naive Bayes from pairs, of largest likelihood, and the average of both.
-
-    If attributes depend on each other beyond the class, the classes of largest likelihood may be
-    other clusters than the class; the pairs then contradict them, and the average has less of both.
-    """
-    return averaged(by_pairs, links.shrunk(likeliest(reports, by_pairs)))
-
-
-def likeliest(reports: TableReports, start: Array) -> Array:
-    """Naive Bayes of largest likelihood, from a start."""
-    return maximised(reports, naive_bayes_step(reports.channel, reports.total), start)
-
-
-def averaged(by_pairs: Array, likely: Array) -> list[Array]:
-    """Both and their average, with every cell possible."""
-    return [with_uniform(table) for table in (by_pairs, (by_pairs + likely) / 2, likely)]
-
-
-def _held(folds: Sequence[Fold]) -> float:
+def _held_out_likelihood(folds: Sequence[Fold]) -> float:
     return sum(fold.held_likelihood() for fold in folds)
 
 
@@ -396,34 +391,23 @@ def _strengthened(
     From the strongest prior down, until two in a row are worse.
     """
     priors = tuple(fold.table for fold in folds)
-    steps, held = [folds], [_held(folds)]
+    steps, likelihoods = [folds], [_held_out_likelihood(folds)]
     for strength in STRENGTHS[1:]:
-        own = strength * (FOLDS - 1) / FOLDS
+        fold_strength = strength * (FOLDS - 1) / FOLDS
         steps.append(
             [
-                replace(fold, table=penalised(fold.learnt, known, own, fold.table))
-                for fold, known in zip(steps[-1], priors, strict=True)
+                replace(fold, table=penalised(fold.learnt, fold_prior, fold_strength, fold.table))
+                for fold, fold_prior in zip(steps[-1], priors, strict=True)
             ]
         )
-        held.append(_held(steps[-1]))
-        if len(held) > 2 and held[-1] < held[-2] < held[-3]:
+        likelihoods.append(_held_out_likelihood(steps[-1]))
+        if len(likelihoods) > 2 and likelihoods[-1] < likelihoods[-2] < likelihoods[-3]:
             break
-    best = int(np.argmax(held))
+    best = int(np.argmax(likelihoods))
     table = prior
     for strength in STRENGTHS[1 : best + 1]:
         table = penalised(reports, prior, strength, table)
     return table, STRENGTHS[best], steps[best]
-
-
-# class_tests: likelihood-ratio tests of the class with each attribute, through the channel.
-#
-#     2 n (max over P(c, a) of L - max over P(c) P(a) of L),    L = mean over reports of log (M p)_y
-#
-# is chi-squared with (classes - 1)(categories - 1) degrees of freedom if both are independent;
-# fewer large values occur where shares are at zero. True records are a sample too: reports are
-# independent draws from M p. A Wald test from the unbiased table is too large by far if the class
-# share is hardly known, because P(c) P(a) is not linear. Both maxima are found by EM, many tables
-# at once.
 
 
 #: Tables of more reported cells have a Wald test instead: there are enough reports for them.
@@ -437,10 +421,19 @@ ClassTests = dict[str, tuple[float, int]]
 
 
 def class_tests(reconstruction: Reconstruction, target: str) -> ClassTests:
-    """The test of every other attribute."""
+    """The test of every other attribute.
+
+        2 n (max over P(c, a) of L - max over P(c) P(a) of L),  L = mean over reports of log (M p)_y
+
+    is chi-squared with (classes - 1)(categories - 1) degrees of freedom if both are independent;
+    fewer large values occur where shares are at zero. True records are a sample too: reports are
+    independent draws from M p. A Wald test from the unbiased table is too large by far if the class
+    share is hardly known, because P(c) P(a) is not linear. Both maxima are found by EM, many tables
+    at once.
+    """
     design = reconstruction.design
     classes = design.schema[target].size
-    found: ClassTests = {}
+    tests: ClassTests = {}
     alike: dict[tuple[int, int], list[str]] = {}
     for name in design.schema.names:
         if name == target:
@@ -449,7 +442,7 @@ def class_tests(reconstruction: Reconstruction, target: str) -> ClassTests:
         channel = design.channel([target, name]) if len(names) == 2 else None
         if channel is None or math.prod(channel.reported.sizes) > _MOST_CELLS:
             statistic, freedom = class_dependence(reconstruction.table([target, name]))[1:]
-            found[name] = statistic, freedom
+            tests[name] = statistic, freedom
         else:
             shape = (design.schema[name].size, math.prod(channel.reported.sizes))
             alike.setdefault(shape, []).append(name)
@@ -460,8 +453,8 @@ def class_tests(reconstruction: Reconstruction, target: str) -> ClassTests:
             np.stack([c.matrix for c in channels]), np.stack(counts).astype(np.float64), classes
         )
         freedom = (classes - 1) * (size - 1)
-        found |= {n: (float(r), freedom) for n, r in zip(names_alike, ratios, strict=True)}
-    return {name: found[name] for name in design.schema.names if name != target}
+        tests |= {n: (float(r), freedom) for n, r in zip(names_alike, ratios, strict=True)}
+    return {name: tests[name] for name in design.schema.names if name != target}
 
 
 def likelihood_ratios(matrices: Array, counts: Array, classes: int) -> Array:
@@ -497,17 +490,6 @@ def _independent(tables: Array, classes: int) -> Array:
 def _likelihood(matrices: Array, seen: Array, tables: Array) -> Array:
     likely = np.log(np.maximum(matrices @ tables, TINY))
     return np.asarray((seen * likely).sum(axis=(1, 2)))
-
-
-# split_gate: whether the reports show any dependence of the class, so that a tree may split.
-#
-# Two tests; one is enough:
-#
-# 1. Some attribute depends on the class (see `class_tests`), Bonferroni over the attributes.
-# 2. The tree predicts held-out reports better than a class independent of all attributes, by
-#    some paired standard errors. Both models, P(x) P(c | leaf of x) and P(x) P(c), are fitted to
-#    the other reports by EM, with a weak prior of P(x): a wrong P(x) could be repaired by the
-#    leaves.
 
 
 #: Level of the first test, over all attributes.
@@ -551,13 +533,6 @@ def paired(differences: Array, counts: Array) -> tuple[float, float]:
     return mean, math.sqrt(variance / n)
 
 
-# TreeChoice: a tree grown on a joint table and pruned by the held-out likelihood of reports.
-#
-# A tree is grown on n * p and has a sequence of smaller trees by cost-complexity. A pruned tree is
-# the model P(x) P(c | leaf of x). The smallest tree within one paired standard error of the best
-# held-out likelihood is taken; for the folds, trees are grown on the tables of the folds.
-
-
 #: Pruned trees that are compared.
 _PRUNED = 8
 #: Fewest records that are expected in a branch.
@@ -566,9 +541,12 @@ _LEAST = 10.0
 
 @dataclass(frozen=True, eq=False)
 class TreeChoice:
-    """The full tree, prices to prune at, and the pruned trees of each fold.
+    """Trees grown on a joint table and pruned by the held-out likelihood of reports.
 
-    They number the features in the order of the joint table, the class last.
+    The full tree has a sequence of smaller trees by cost-complexity. A pruned tree is the model
+    P(x) P(c | leaf of x). The smallest tree within one paired standard error of the best held-out
+    likelihood is chosen; for the folds, trees are grown on the tables of the folds. Trees number
+    the features in the order of the joint table, the class last.
     """
 
     fitted: FittedTable
@@ -601,20 +579,28 @@ class TreeChoice:
         return self.full.cut(self.node_prices <= self.prices[self.chosen])
 
     def may_split(self, p_value: float) -> bool:
-        """Whether either test shows dependence of the class; `p_value` is that of the first."""
+        """Whether the reports show any dependence of the class: one of two tests is enough.
+
+        1. Some attribute depends on the class (see `class_tests`), Bonferroni over the attributes;
+           `p_value` is the smallest.
+        2. The tree predicts held-out reports better than a class independent of all attributes, by
+           some paired standard errors. Both models, P(x) P(c | leaf of x) and P(x) P(c), are fitted
+           to the other reports by EM, with a weak prior of P(x): a wrong P(x) could be repaired by
+           the leaves.
+        """
         return p_value < LEVEL or self.standard_errors() > STANDARD_ERRORS
 
     @cached_property
     def _counts(self) -> Array:
         """How many people sent each held-out report."""
-        return np.concatenate([fold.held.counts for fold in self.fitted.folds])
+        return np.concatenate([fold.held_out.counts for fold in self.fitted.folds])
 
     @cached_property
     def _likely(self) -> Array:
         """Log-likelihood of each held-out report under each pruned tree, trees x reports."""
         return np.concatenate(
             [
-                np.stack([fold.held.class_likelihoods(by_leaf(fold, tree)) for tree in trees])
+                np.stack([fold.held_out.class_likelihoods(by_leaf(fold, tree)) for tree in trees])
                 for fold, trees in zip(self.fitted.folds, self.fold_trees, strict=True)
             ],
             axis=1,
@@ -655,7 +641,9 @@ class TreeChoice:
         ):
             numbered = np.unique(fold.learnt.leaves(tree), return_inverse=True)[1]
             m_step = leaf_step(prior, STRENGTH, numbered, fold.learnt.total)
-            likely.append(fold.held.class_likelihoods(maximised(fold.learnt, m_step, fold.table)))
+            likely.append(
+                fold.held_out.class_likelihoods(maximised(fold.learnt, m_step, fold.table))
+            )
         return np.concatenate(likely)
 
 
@@ -683,18 +671,6 @@ def by_leaf(fold: Fold, tree: Tree) -> Array:
     sums = tree.value + whole
     chances = sums / sums.sum(axis=1, keepdims=True)
     return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.leaves(tree)])
-
-
-# likelihood_tree: a tree grown on the joint table of largest penalised likelihood.
-#
-# Unbiased tables multiply noise by 1 / (2 theta - 1) per group crossed; a likelihood keeps what
-# they lose. `joint_table` fits P(features, class) to the reports, `tree_choice` grows and prunes
-# trees on it, `split_gate` decides whether there is a split at all.
-#
-# A joint table of all attributes is often too large. Then it has those whose dependence with the
-# class exceeds noise most, and the tree is compared with one grown from the unbiased tables of all
-# attributes: both are grown on two thirds of the reports, and the second is taken if its accuracy,
-# estimated from the other third, is larger by more than a paired standard error.
 
 
 #: Cells of the largest joint table, true or reported.
@@ -745,11 +721,11 @@ def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str
     """
     chosen: set[str] = set()
     for name in sorted(tests, key=lambda n: tests[n][1] - tests[n][0]):
-        wanted = set(design.jointly_reported([*(chosen | {name}), target])) - {target}
-        channel = design.channel([*wanted, target])
+        larger = set(design.jointly_reported([*(chosen | {name}), target])) - {target}
+        channel = design.channel([*larger, target])
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells <= MOST_CELLS or not chosen:
-            chosen = wanted
+            chosen = larger
     return [name for name in design.schema.names if name in chosen]
 
 
@@ -759,8 +735,8 @@ def _tree_choice(
     design = reconstruction.design
     reported = design.channel([*names, target]).reported.names
     # Distinct and sorted: the folds do not depend on the order of the records.
-    own = Reconstruction(reconstruction.patterns.subset(reported), design)
-    fitted = fitted_table(own, target, names, np.random.default_rng(0))
+    subset = Reconstruction(reconstruction.patterns.subset(reported), design)
+    fitted = fitted_table(subset, target, names, np.random.default_rng(0))
     return TreeChoice.of(fitted, settings)
 
 
@@ -790,12 +766,12 @@ def _unbiased_is_better(
 ) -> bool:
     """Whether unbiased tables classify more held-out records correctly, beyond a standard error."""
     design, patterns = reconstruction.design, reconstruction.patterns
-    first, second = next(folds_of(patterns, FOLDS, np.random.default_rng(0)))
-    learnt, held = Reconstruction(first, design), TreeReports.of(second, design, target)
+    first, second = next(patterns.folds(FOLDS, np.random.default_rng(0)))
+    learnt, held_out = Reconstruction(first, design), TreeReports.of(second, design, target)
     names, _ = _joint_attributes(learnt, target)
     joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)
-    gain = _right(_unbiased(learnt, target, settings), held) - _right(joint, held)
-    mean, error = paired(gain, held.shares * held.n_records)
+    gain = _right(_unbiased(learnt, target, settings), held_out) - _right(joint, held_out)
+    mean, error = paired(gain, held_out.shares * held_out.n_records)
     return mean > error
 
 

@@ -32,7 +32,7 @@ def test_a_map_is_its_matrix(linear: Linear) -> None:
     assert M.shape == linear.shape
     np.testing.assert_allclose(linear @ columns, M @ columns, atol=1e-12)
     np.testing.assert_allclose(linear.T.matrix(), M.T, atol=1e-12)
-    np.testing.assert_allclose(linear.squared().matrix(), M**2, atol=1e-11)
+    np.testing.assert_allclose(linear.power(2).matrix(), M**2, atol=1e-11)
 
 
 def test_entries_of_an_agreement_depend_only_on_where_cells_agree() -> None:

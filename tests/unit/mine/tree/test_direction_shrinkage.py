@@ -1,4 +1,4 @@
-"""Links between groups: kept if the unbiased tables are sure of them, gone if they contradict."""
+"""Dependence between groups: kept if the unbiased tables are sure of it, gone if they are not."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.core.arrays import Array
-from tacit.mine.tree.likelihood import JointChannel, Links
+from tacit.mine.tree.likelihood import DirectionShrinkage, JointChannel
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "class")])
 
 
-def linked(theta: float, n: int = 4000) -> Links:
+def linked(theta: float, n: int = 4000) -> DirectionShrinkage:
     """Reports in which b, a group of its own, is mostly the class."""
     rng = np.random.default_rng(1)
     own = rng.integers(0, 2, n)
@@ -21,7 +21,7 @@ def linked(theta: float, n: int = 4000) -> Links:
     true = np.column_stack([rng.integers(0, 2, n), b, own]).astype(np.uint8)
     design = Design(SCHEMA, [Group(["a", "class"], related(theta)), Group(["b"], related(theta))])
     channel = JointChannel(design.channel(SCHEMA.names))
-    return Links(channel, reconstruct(disguise(true, design, rng), design), "class")
+    return DirectionShrinkage(channel, reconstruct(disguise(true, design, rng), design), "class")
 
 
 def model(agreement: float) -> Array:
