@@ -39,7 +39,8 @@ def test_cheaters_are_estimated_from_two_samples(
     assert run(["compliance", *halves, "--model", "lying-carriers"]) == 0
     shown = capsys.readouterr().out
     assert "share of carriers who deny" in shown
-    assert "everybody complies: G = " in shown
+    assert "hypothesis          likelihood ratio  df  p-value" in shown
+    assert "everybody complies " in shown
 
 
 def test_an_unknown_question_and_a_curve_can_be_asked_for(

@@ -85,7 +85,8 @@ def test_reports_in_csv_give_the_same_model(tacit_: Any) -> None:
 
 def test_the_prior_and_the_strongest_log_odds_are_shown(tacit_: Any, model: NaiveBayes) -> None:
     ran = tacit_(*OF_ILL)
-    assert "wrote model.json: naive Bayes for ill, from 4,000 reported records" in ran.out
+    assert ran.out.startswith("wrote model.json: naive Bayes for ill\n")
+    assert "P(ill) from 4,000 reported records" in ran.out
     words = [line.split() for line in ran.out.splitlines()]
     prior, odds = model.prior(), model.log_odds("smokes")
     assert ["True", f"{prior.value[1]:.4f}", f"{prior.stderr[1]:.4f}"] in [row[:3] for row in words]

@@ -146,25 +146,21 @@ def test_the_strongest_rules_come_first_with_their_intervals(
 ) -> None:
     best = max(model.rules().known, key=lambda rule: rule.support * rule.confidence)
     lines = tacit_(*OF_ILL, "--level", "0.9").out.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("rule "))
+    head = next(i for i, line in enumerate(lines) if line.startswith("if "))
     assert lines[head].count("90 % interval") == 2
-    lower, upper = (100 * float(limit) for limit in best.confidence_interval(0.9))
-    assert f"{100 * best.support:.1f} %" in lines[head + 2]
-    told = f"{100 * best.confidence:.1f} % {lower:.1f} .. {upper:.1f}"
+    lower, upper = (float(limit) for limit in best.confidence_interval(0.9))
+    assert f"{best.support:.4f}" in lines[head + 2]
+    told = f"{best.confidence:.4f} {lower:.4f} .. {upper:.4f}"
     assert told in " ".join(lines[head + 2].split())
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_rules_are_broken_between_conditions(
-    tacit_: Any, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_fit_on_the_screen(tacit_: Any, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     lines = tacit_(*OF_ILL, "--caution", "0").out.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("rule "))
+    head = next(i for i, line in enumerate(lines) if line.startswith("if "))
     assert max(map(len, lines[head:])) <= width
-    table = lines[head + 2 : lines.index("... 56 more rules; --json has all", head)]
-    starts = [line.split(" = ")[0] for line in table]
-    assert set(starts) <= {"smokes", "size", "x"}
+    assert "... 56 more rules; --json has all" in lines[head:]
 
 
 def test_the_table_says_which_records_the_figures_come_from(tacit_: Any) -> None:

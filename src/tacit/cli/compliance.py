@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli import show
-from tacit.cli.options import FormattedOutput, estimate_columns, grouped_options, option
+from tacit.cli.options import Output, grouped_options, option
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,
@@ -21,7 +20,7 @@ from tacit.compliance import (
     pool,
     sensitivity,
 )
-from tacit.compliance.mixture import MixtureResult, line
+from tacit.compliance.mixture import MixtureResult
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
 from tacit.records import count_answers, read_design
@@ -92,10 +91,6 @@ Unknown = Annotated[
 ]
 
 
-#: Columns of the tests in CSV.
-_TEST = ("statistic", "df", "pvalue")
-
-
 @grouped_options
 def compliance(
     *,
@@ -104,7 +99,7 @@ def compliance(
     options: ModelOptions,
     shares: Shares = None,
     unknown_question: Unknown = False,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.
 
@@ -112,75 +107,25 @@ def compliance(
 
     Example: [bold]tacit compliance one.json one.csv --model cheaters --shares 0,0.1,0.2[/bold]
     """
-    pairs = _pairs(samples)
+    if len(samples) % 2:
+        raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
+    pairs = list(zip(samples[::2], samples[1::2], strict=True))
+    result: MixtureResult | SensitivityCurve
     if options.model is ModelKind.POOL:
         if shares is not None:
             raise DataError("--shares needs a --model of people who do not comply")
-        found: MixtureResult | SensitivityCurve
-        found = pool(_counted(pairs), attribute, unknown_question)
+        result = pool(_counted(pairs), attribute, unknown_question)
+    elif shares is None:
+        result = options.chosen(pairs[0][0]).fit(_counted(pairs), attribute)
     else:
-        chosen = options.chosen(pairs[0][0])
-        if shares is not None:
-            found = _curve(pairs, chosen, shares, attribute)
-        else:
-            found = chosen.fit(_counted(pairs), attribute)
-    header = {"tacit": "compliance", "version": 1, "model": options.model.value}
-    _show(found, output, header)
-
-
-def _show(
-    found: MixtureResult | SensitivityCurve, output: FormattedOutput, header: dict[str, Any]
-) -> None:
-    def content() -> dict[str, Any]:
-        return header | found.to_dict(output.level)
-
-    if isinstance(found, SensitivityCurve):
-        output.show(
-            lambda: [found.to_table(output.level)], lambda: found.columns(output.level), content
-        )
-        return
-    output.show(
-        lambda: found.tables(output.level),
-        lambda: _columns(found, output.level),
-        content,
-        text=lambda: _render(found, output.level),
-    )
-
-
-def _columns(found: MixtureResult, level: float) -> dict[str, list[Any]]:
-    """A row per estimate, then a row per test; what a row does not have is empty."""
-    tests = {name: [getattr(test, name) for test in found.tests] for name in _TEST}
-    columns = estimate_columns(found.estimates, level, _TEST)
-    no_test, no_estimate = [None] * len(columns["quantity"]), [None] * len(found.tests)
-    named = {"quantity": [test.hypothesis for test in found.tests]}
-    return {name: [*own, *named.get(name, no_estimate)] for name, own in columns.items()} | {
-        name: [*no_test, *own] for name, own in tests.items()
-    }
-
-
-def _render(found: MixtureResult, level: float) -> None:
-    for each in found.estimates:
-        show.print_table(each.to_table(level))
-    for test in found.tests:
-        typer.echo(line(test))
-
-
-def _pairs(samples: list[Path]) -> list[tuple[Path, Path]]:
-    if len(samples) % 2:
-        raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
-    return list(zip(samples[::2], samples[1::2], strict=True))
+        result = _curve(pairs, options.chosen(pairs[0][0]), shares, attribute)
+    output.show(result, output.level, tacit="compliance", version=1, model=options.model.value)
 
 
 def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
     designs = [read_design(design_file) for design_file, _ in pairs]
     return [
-        (
-            count_answers(
-                partial(counted, design_file, design, data),
-                design.reported,
-            ),
-            design,
-        )
+        (count_answers(partial(counted, design_file, design, data), design.reported), design)
         for (design_file, data), design in zip(pairs, designs, strict=True)
     ]
 

@@ -11,7 +11,8 @@ import typer
 from rich.text import Text
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, DesignFile, command_group, split
+from tacit.cli.arguments import DataFile, DesignFile, command_group, split
+from tacit.cli.options import Format, grouped_options
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
 from tacit.core.frames import is_numeric
@@ -29,7 +30,8 @@ design_commands = command_group(
 
 
 @design_commands.command("check")
-def check(file: DesignFile, as_json: AsJson = False) -> None:
+@grouped_options
+def check(*, file: DesignFile, output: Format) -> None:
     """Show the privacy that a design gives respondents and its cost to the analyst.
 
     Exit status 2 if the file is not a design, or if a group cannot be reconstructed.
@@ -37,11 +39,12 @@ def check(file: DesignFile, as_json: AsJson = False) -> None:
     Example: [bold]tacit design check survey.json[/bold]
     """
     design = read_design(file)
-    found = summary(design)
-    if as_json:
-        typer.echo(show.json_text(found))
-    else:
-        _render(file, design, found)
+    content = summary(design)
+    epsilon = rounding.epsilon(content["record"]["epsilon"])
+    below = [f"One record, all its answers together: epsilon {epsilon}."]
+    below += [f"note: {note}" for note in content["notes"]]
+    output.say(f"{file}: {_parts(design)}", f"fingerprint {content['fingerprint']}\n")
+    output.show(show.Printout(content, _tables(content, design), below=below))
     _require_reconstructable(design)
 
 
@@ -96,29 +99,34 @@ def _parts(design: Design) -> str:
     return f"{groups}, {number_of(len(design.schema), 'attribute')}"
 
 
-def _render(file: Path, design: Design, found: dict[str, Any]) -> None:
-    out = show.console()
-    out.print(f"{file}: {_parts(design)}")
-    out.print(f"fingerprint {found['fingerprint']}\n")
-    groups = []
-    for number, (group, figures) in enumerate(
-        zip(design.groups, found["groups"], strict=True), start=1
-    ):
-        what = Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim")
-        sound = "yes" if figures["reconstructable"] else "NO"
-        groups.append([str(number), what, *_shown(figures), sound])
-    heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
-    show.print_table(Table(heads, groups, align="rlrrr"))
-    attributes = [
-        [each["name"], str(each["group"]), *_shown(each), ", ".join(map(str, each["categories"]))]
-        for each in found["attributes"]
+def _tables(content: dict[str, Any], design: Design) -> list[Table]:
+    """The figures of each group and of each attribute."""
+    groups = [
+        [
+            str(number),
+            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
+            *_shown(figures),
+            "yes" if figures["reconstructable"] else "NO",
+        ]
+        for number, (group, figures) in enumerate(
+            zip(design.groups, content["groups"], strict=True), start=1
+        )
     ]
-    heads = ("attribute", "group", "epsilon", "condition", "categories")
-    show.print_table(Table(heads, attributes, align="lrrrl"))
-    epsilon, _ = _shown(found["record"])
-    out.print(f"One record, all its answers together: epsilon {epsilon}.")
-    for note in found["notes"]:
-        out.print(f"note: {note}")
+    attributes = [
+        [
+            attribute["name"],
+            str(attribute["group"]),
+            *_shown(attribute),
+            ", ".join(map(str, attribute["categories"])),
+        ]
+        for attribute in content["attributes"]
+    ]
+    group_heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
+    attribute_heads = ("attribute", "group", "epsilon", "condition", "categories")
+    return [
+        Table(group_heads, groups, align="rlrrr"),
+        Table(attribute_heads, attributes, align="lrrrl"),
+    ]
 
 
 def _shown(figures: dict[str, Any]) -> tuple[str, str]:

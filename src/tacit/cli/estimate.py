@@ -13,14 +13,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
-from tacit.cli.options import (
-    Formatted,
-    FormattedOutput,
-    estimate_columns,
-    grouped_options,
-    option,
-    typed,
-)
+from tacit.cli.options import Estimates, Format, Output, grouped_options, option, typed
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.design import Design
 from tacit.core.schema import Schema
@@ -33,9 +26,8 @@ from tacit.reconstruction import (
     Estimate,
     HypothesisTest,
     Reconstruction,
-    ShareBounds,
 )
-from tacit.reconstruction.estimate import NO_UPPER_LIMIT
+from tacit.reconstruction.estimate import NO_UPPER_LIMIT, estimate_columns
 from tacit.reconstruction.hypothesis_test import misfit
 from tacit.records import check_out, write_frame
 
@@ -74,7 +66,7 @@ def estimate(
     out: Out = None,
     records: ReportedRecords,
     people: DrawnSample,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 
@@ -89,23 +81,25 @@ def estimate(
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
     # All errors in the options come before a long file is counted.
-    asked = _Asked.of(records.design, table or [], where or [], given)
-    asked.check(records.design, method)
-    if bounds and not (asked.events and given is None and out is None):
+    query = _Query.of(records.design, table or [], where or [], given)
+    query.check(records.design, method)
+    if bounds and not (query.events and given is None and out is None):
         raise DataError("--bounds goes with --where, and without --given and --out")
     check_out(out, records.data)
-    found = people.reconstructed(records, asked.columns)
+    rec = people.reconstructed(records, query.columns)
+    design = records.design.fingerprint
     if bounds:
-        _show_bounds([found.bounds(own) for own in asked.events], records.design, output)
+        bounded = show.Several([rec.bounds(event) for event in query.events], "bounds")
+        output.show(bounded, output.level, tacit="bounds", version=1, design=design)
         return
-    estimates = asked.estimates(found, method)
+    estimates = query.estimates(rec, method)
     if out is not None:
         write_frame(out, pa.table(estimate_columns(estimates, output.level)))
-    output.show_estimates("estimates", records.design.fingerprint, estimates)
+    output.show_estimates("estimates", design, estimates)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Query:
     """What is estimated: tables within groups, or events under a condition.
 
     `columns` are names in --given that the design does not have.
@@ -118,7 +112,7 @@ class _Asked:
     given: str | None
 
     @classmethod
-    def of(cls, design: Design, table: list[str], where: list[str], given: str | None) -> _Asked:
+    def of(cls, design: Design, table: list[str], where: list[str], given: str | None) -> _Query:
         """The options as lists."""
         tables = [split(names, design.schema.names) for names in table]
         events = [event(text, design.schema) for text in where]
@@ -130,18 +124,24 @@ class _Asked:
 
     def check(self, design: Design, method: str) -> None:
         """Raise for what cannot be estimated, as far as the design says."""
-        known = [name for name in self.groups if name in design.schema]
-        for names in [*([*known, *names] for names in self.tables), *map(list, self.events)]:
+        groups = [name for name in self.groups if name in design.schema]
+        for names in [*([*groups, *names] for names in self.tables), *map(list, self.events)]:
             design.channel(design.jointly_reported(names)).require_reconstructable()
-        _check_method(method, bool(self.events))
+        if method not in METHODS:
+            raise DataError(unknown("method", method, METHODS))
+        if self.events and method not in ("inversion", "restricted"):
+            raise DataError(
+                f"--where is estimated by inversion; leave out --method {method} or ask for a "
+                "--table"
+            )
         if not self.columns:
             self._condition(design)
 
-    def estimates(self, found: Reconstruction, method: str) -> list[Estimate]:
+    def estimates(self, rec: Reconstruction, method: str) -> list[Estimate]:
         """The tables, then the events."""
-        groups, condition = self.groups or None, self._condition(found.design)
-        tables = [found.table(names, METHODS[method], groups) for names in self.tables]
-        return [*tables, *(found.probability(each, condition) for each in self.events)]
+        groups, condition = self.groups or None, self._condition(rec.design)
+        tables = [rec.table(names, METHODS[method], groups) for names in self.tables]
+        return [*tables, *(rec.probability(event, condition) for event in self.events)]
 
     def _condition(self, design: Design) -> dict[str, list[str]] | None:
         """The condition of events."""
@@ -150,27 +150,7 @@ class _Asked:
         return event(self.given, design.schema, "--given")
 
 
-def _show_bounds(found: list[ShareBounds], design: Design, output: FormattedOutput) -> None:
-    own = [each.to_dict(output.level) for each in found]
-    header = {"tacit": "bounds", "version": 1, "design": design.fingerprint}
-    output.show(
-        lambda: [each.to_table(output.level) for each in found],
-        lambda: {key: [each[key] for each in own] for key in own[0]},
-        lambda: header | {"bounds": own},
-    )
-
-
-def _check_method(method: str, events: bool) -> None:
-    """An error for an unknown method, or one that events do not have."""
-    if method not in METHODS:
-        raise DataError(unknown("method", method, METHODS))
-    if events and method not in ("inversion", "restricted"):
-        raise DataError(
-            f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
-        )
-
-
-def _given(text: str | None, known: list[str], events: bool, tables: bool) -> list[str]:
+def _given(text: str | None, columns: list[str], events: bool, tables: bool) -> list[str]:
     """The attributes and columns of --given that group tables; none for events."""
     if text is None:
         return []
@@ -178,9 +158,9 @@ def _given(text: str | None, known: list[str], events: bool, tables: bool) -> li
         raise DataError("--given goes with --table or with --where, not with both; ask one by one")
     if events:
         return []
-    names = split(text, known)
+    names = split(text, columns)
     for name in names:
-        if "=" in text and name not in known:
+        if "=" in text and name not in columns:
             raise DataError(f"--given: {name!r} is a condition, which goes with --where")
     return names
 
@@ -208,7 +188,7 @@ def compare(
     between: Between,
     records: ReportedRecords,
     people: DrawnSample,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
 
@@ -225,19 +205,14 @@ def compare(
     columns = other_names(between, design.schema)
     if not columns:  # errors in the groups come before a long file is counted
         _groups(between, design.schema)
-    found = people.reconstructed(records, columns)
-    groups = _groups(between, found.design.schema)
-    estimates = [found.probability(chosen, given=group) for group in groups]
-    estimates += [
-        found.difference(chosen, between=groups),
-        found.ratio(chosen, between=groups),
-        found.odds_ratio(chosen, between=groups),
+    rec = people.reconstructed(records, columns)
+    groups = _groups(between, rec.design.schema)
+    shares = [rec.probability(chosen, given=group) for group in groups]
+    contrasts = [
+        contrast(chosen, between=groups) for contrast in (rec.difference, rec.ratio, rec.odds_ratio)
     ]
-    output.show(
-        lambda: [_table(estimates, output.level)],
-        lambda: _columns(estimates, output.level),
-        lambda: output.content("comparison", design.fingerprint, estimates),
-    )
+    header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
+    output.show(_GroupComparison([*shares, *contrasts], "estimates"), output.level, **header)
 
 
 def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -246,31 +221,34 @@ def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[st
     return first, second
 
 
-def _columns(estimates: list[Estimate], level: float) -> dict[str, list[Any]]:
-    """A row per quantity, all digits."""
-    own = [each.columns(level) for each in estimates]
-    numbers = {key: [value for each in own for value in each[key]] for key in own[0]}
-    return {"quantity": list(_KINDS), "name": [each.name for each in estimates]} | numbers
+class _GroupComparison(Estimates):
+    """Two shares, their difference, ratio and odds ratio, as one table."""
 
+    def tables(self, level: float) -> list[Table]:
+        """A row per quantity."""
+        rows: list[tuple[Any, ...]] = []
+        for kind, estimate in zip(_KINDS, self.results, strict=True):
+            lower, upper = (float(limit) for limit in estimate.interval(level))
+            value, stderr = float(estimate.value), float(estimate.stderr)
+            shown = estimate.value_text(value, stderr, lower, upper)
+            rows.append((kind, shown, decimals(stderr), span(lower, upper)))
+        first, second = self.results[:2]
+        people = number_of(first.n_records, "reported record")
+        if first.n_left_out:
+            people += f" ({first.n_left_out:,} without an answer left out)"
+        endless = any(np.isinf(estimate.interval(level).upper) for estimate in self.results)
+        lines = [
+            misfit(first.fit),
+            f"{first.name} and {second.name} from {people}",
+            NO_UPPER_LIMIT if endless else "",
+        ]
+        heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
+        return [Table(heads, rows, "\n".join(filter(None, lines)), "lrrr")]
 
-def _table(estimates: list[Estimate], level: float) -> Table:
-    """A row per quantity."""
-    rows: list[tuple[Any, ...]] = []
-    for kind, each in zip(_KINDS, estimates, strict=True):
-        lower, upper = (float(limit) for limit in each.interval(level))
-        value, stderr = float(each.value), float(each.stderr)
-        shown = each.value_text(value, stderr, lower, upper)
-        rows.append((kind, shown, decimals(stderr), span(lower, upper)))
-    first, second = estimates[:2]
-    people = number_of(first.n_records, "reported record")
-    if first.n_left_out:
-        people += f" ({first.n_left_out:,} without an answer left out)"
-    title = f"{first.name} and {second.name} from {people}"
-    endless = any(np.isinf(each.interval(level).upper) for each in estimates)
-    notes = [misfit(first.fit), title, NO_UPPER_LIMIT if endless else ""]
-    title = "\n".join(filter(None, notes))
-    heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
-    return Table(heads, rows, title, "lrrr")
+    def columns(self, level: float) -> dict[str, list[Any]]:
+        """A row per quantity, all digits."""
+        columns = super().columns(level)
+        return {"quantity": list(_KINDS), "name": columns.pop("quantity")} | columns
 
 
 # `tacit test`: tests of hypotheses about the true answers, from reported records.
@@ -291,7 +269,7 @@ def _names(text: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class AskedTest:
+class TestOptions:
     """What is tested, with its options as text."""
 
     independence: str | None = _names("Are these answers independent of each other?")
@@ -327,23 +305,22 @@ class AskedTest:
 
     def check(self, schema: Schema) -> None:
         """An error in the options before a long file is counted."""
-        known = [*schema.names, *self.columns(schema)]
-        for name in split(getattr(self, self.kind), known):
+        for name in split(getattr(self, self.kind), [*schema.names, *self.columns(schema)]):
             schema.index(name)
         if self.method is not None and self.method not in TEST_METHODS:
             raise DataError(unknown("method", self.method, TEST_METHODS))
 
-    def ask(self, rec: Reconstruction) -> HypothesisTest:
+    def run(self, rec: Reconstruction) -> HypothesisTest:
         """Run the test."""
-        known = rec.design.schema.names
-        names = split(getattr(self, self.kind), known)
+        attributes = rec.design.schema.names
+        names = split(getattr(self, self.kind), attributes)
         method: dict[str, Any] = {"method": TEST_METHODS[self.method]} if self.method else {}
-        groups = split(self.given, known) if self.given else None
+        groups = split(self.given, attributes) if self.given else None
         match self.kind:
             case "independence":
                 return rec.independence(names, given=groups, **method)
             case "homogeneity":
-                return rec.homogeneity(names, split(self.across or "", known), **method)
+                return rec.homogeneity(names, split(self.across or "", attributes), **method)
             case "trend":
                 return rec.trend(names, given=groups, **method)
             case _:
@@ -352,7 +329,7 @@ class AskedTest:
 
 @grouped_options
 def hypothesis(
-    *, asked: AskedTest, output: Formatted, records: ReportedRecords, people: DrawnSample
+    *, question: TestOptions, output: Format, records: ReportedRecords, people: DrawnSample
 ) -> None:
     """Test a hypothesis about the true answers from reported records.
 
@@ -362,14 +339,9 @@ def hypothesis(
     --expected 0.8,0.2[/bold]
     """
     schema = records.design.schema
-    asked.check(schema)
-    found = asked.ask(people.reconstructed(records, asked.columns(schema)))
-    header = {"tacit": "test", "version": 1, "design": records.design.fingerprint}
-    output.show(
-        lambda: [found.to_table()],
-        lambda: {key: [value] for key, value in found.to_dict().items()},
-        lambda: header | found.to_dict(),
-    )
+    question.check(schema)
+    test = question.run(people.reconstructed(records, question.columns(schema)))
+    output.show(test, tacit="test", version=1, design=records.design.fingerprint)
 
 
 def _shares(text: str) -> list[float]:

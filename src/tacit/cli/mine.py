@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,25 +13,27 @@ import pyarrow as pa
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, ModelOut, Target, command_group, event, table_out
+from tacit.cli.arguments import ModelOut, Target, command_group, event, table_out
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
-from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.options import Format, Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.mine.summaries import bayes_summary, classes_summary, classifier_summary, tree_summary
-from tacit.output.number_text import UNKNOWN, decimals, number_of, span
+from tacit.mine.summaries import (
+    bayes_summary,
+    classes_summary,
+    classifier_summary,
+    strongest_rules,
+    tree_summary,
+)
+from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table
 from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tacit.core.design import Design
     from tacit.core.schema import Schema
-    from tacit.mine import ChowLiuTree, DecisionTree, Forest, LatentClass, NaiveBayes
+    from tacit.mine import ChowLiuTree, DecisionTree, LatentClass
     from tacit.mine.error_control import ErrorControl
-    from tacit.mine.fidelity import Fidelity
-    from tacit.mine.itemset_rules import AssociationRules
     from tacit.mine.itemset_search import ItemsetSearch
     from tacit.records import PatternTable
 
@@ -77,21 +79,20 @@ def naive_bayes(
     model.fit(records.counted())
     content = bayes_summary(model, output.level)
     write_text(out, mine.model_to_json(model), private=True)
-    output.print(lambda: content, lambda: _render_bayes(out, model, content))
+    log_odds = content["log_odds"]
+    interval = f"{show.percent(output.level)} interval"
+    heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
+    tables = [
+        model.prior().to_table(output.level),
+        Table(heads, list(map(_log_odds_row, log_odds)), align="lllrrr"),
+    ]
+    columns = {name: [cell[name] for cell in log_odds] for name in log_odds[0]}
+    output.say(f"wrote {out}: naive Bayes for {target}\n")
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
 
 
-def _render_bayes(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
-    show.console().print(
-        f"wrote {file}: naive Bayes for {model.target}, from "
-        f"{number_of(content['n_records'], 'reported record')}, by {content['method']}\n",
-        soft_wrap=True,
-    )
-    shown = model.prior().to_table(content["level"])
-    show.print_table(replace(shown, title=""))
-    heads = ("log-odds of", "attribute", "category", *shown.heads[1:])
-    show.print_table(Table(heads, list(map(_log_odds_row, content["log_odds"])), align="lllrrr"))
-    for note in content["notes"]:
-        show.console().print(f"note: {note}", soft_wrap=True)
+def _notes(content: dict[str, Any]) -> list[str]:
+    return [f"note: {note}" for note in content["notes"]]
 
 
 def _log_odds_row(cell: dict[str, Any]) -> list[str]:
@@ -195,6 +196,7 @@ def tree(
     Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
     """
     from tacit import mine  # scikit-learn is slow to start
+    from tacit.mine.tree.view import TreeRules
 
     design = records.design_with(options.target, out, others.prune)
     check_figure(figure, *records.files, others.prune)
@@ -203,91 +205,46 @@ def tree(
     others.check(records.data)
     patterns = records.counted()
     validation = None if others.prune is None else records.counted(others.prune)
-    kept, patterns = others.divided(patterns, design)
+    estimated_on, patterns = others.divided(patterns, design)
     grown = options.model(design).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
-    content = tree_summary(model, output.level, kept)
+    content = tree_summary(model, output.level, estimated_on)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
     if figure is not None:
         show.write_figure(figure, model.figure())
     write_text(out, saved, private=True)
-    output.print(lambda: content, lambda: _render_tree(out, model, content, kept))
-
-
-def _render_tree(
-    file: Path, model: DecisionTree, content: dict[str, Any], kept: PatternTable | None
-) -> None:
-    out = show.console()
-    out.print(
-        f"wrote {file}: decision tree for {model.target}, from "
+    rules = TreeRules(strongest_rules(model.rules(estimated_on)))
+    output.say(
+        f"wrote {out}: decision tree for {options.target}, from "
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
-        soft_wrap=True,
+        *_drawing(model, content, estimated_on),
     )
-    leaves, pruned = content["leaves"], content["pruned"]
-    size = f"{leaves:,} leaves, at most {number_of(content['depth'], 'condition')} to one"
-    out.print(f"{'1 leaf' if leaves == 1 else size}; +- is one standard error")
-    if pruned is not None:
-        before = number_of(pruned["leaves"], "leaf", "leaves")
-        out.print(f"pruned from {before} on {number_of(pruned['n_records'], 'reported record')}")
-    out.print()
+    tables = [rules.to_table(output.level).cut(STRONGEST, "rule", "--json has all")]
+    columns = rules.columns(output.level)
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
+
+
+def _drawing(
+    model: DecisionTree, content: dict[str, Any], estimated_on: PatternTable | None
+) -> Iterator[str]:
+    """The size of the tree, and as much of it as fits on a screen."""
+    n_leaves, deepest = content["leaves"], number_of(content["depth"], "condition")
+    size = "1 leaf" if n_leaves == 1 else f"{n_leaves:,} leaves, at most {deepest} to one"
+    yield f"{size}; +- is one standard error"
+    if content["pruned"] is not None:
+        before, n_records = content["pruned"].values()
+        leaves = number_of(before, "leaf", "leaves")
+        yield f"pruned from {leaves} on {number_of(n_records, 'reported record')}"
     depth = model.tree_.depth
     fitting = [deep for deep in range(content["depth"] + 1) if (depth <= deep).sum() <= LINES]
     shown = max([1, *fitting])
-    out.print(model.text(shown, kept), soft_wrap=True)
+    yield f"\n{model.text(shown, estimated_on)}"
     hidden = int((depth[model.tree_.leaves] > shown).sum())
     if hidden:
-        out.print(
-            f"(shown to {shown} of {number_of(content['depth'], 'condition')}: {hidden:,} of "
-            f"{leaves:,} leaves are hidden)"
-        )
-    out.print()
-    _render_rules(out, content)
-    for note in content["notes"]:
-        out.print(f"note: {note}", soft_wrap=True)
-
-
-def _render_rules(out: Console, content: dict[str, Any]) -> None:
-    """The first rules as a table."""
-    rules = content["rules"]
-    interval = f"{show.percent(content['level'])} interval"
-    numbers = ("support", interval, "confidence", interval)
-    classes = [str(rule["category"]) for rule in rules] + [str(content["target"])]
-    room = out.width - sum(len(name) + 2 for name in numbers) - max(map(len, classes)) - 2
-    rows = [_rule_row(rule, room) for rule in rules[:STRONGEST]]
-    heads = ("rule", str(content["target"]), *numbers)
-    out.print(show.table(Table(heads, rows, align="llrrrr")))
-    if len(rules) > STRONGEST:
-        out.print(f"... {number_of(len(rules) - STRONGEST, 'more rule')}; --json has all")
-    out.print(content["rules_origin"])
-    out.print()
-
-
-def _rule_row(rule: dict[str, Any], room: int) -> list[str]:
-    """Conditions, wrapped between them; the class; numbers in percent."""
-    conditions = [
-        f"{name} = {' or '.join(map(str, labels))}" for name, labels in rule["conditions"].items()
-    ]
-    lines = [""]
-    for condition in conditions:
-        if lines[-1] and len(lines[-1]) + 2 + len(condition) > room:
-            lines[-1] += ","
-            lines.append(condition)
-        else:
-            lines[-1] += f", {condition}" if lines[-1] else condition
-    row = ["\n".join(lines) or "always", str(rule["category"])]
-    return row + [cell for name in ("support", "confidence") for cell in _numbers(rule, name)]
-
-
-def _numbers(rule: dict[str, Any], name: str) -> list[str]:
-    """A share and its interval in percent; unknown if the interval is too wide to say anything."""
-    from tacit.mine.tree.view import is_informative
-
-    stderr, lower, upper = (rule[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
-    if not is_informative(stderr, lower, upper):
-        return [UNKNOWN] * 2
-    return [f"{100 * rule[name]:.1f} %", f"{100 * lower:.1f} .. {100 * upper:.1f}"]
+        yield f"(shown to {shown} of {deepest}: {hidden:,} of {n_leaves:,} leaves are hidden)"
+    yield ""
 
 
 # tacit mine forest
@@ -328,44 +285,29 @@ def forest(
     patterns = records.counted()
     with show.progress("growing trees") as tell:
         model.fit(patterns, progress=tell)
-    content = _forest_summary(model, output.level)
-    write_text(out, mine.model_to_json(model), private=True)
-    output.print(lambda: content, lambda: _render_forest(out, model, content))
-
-
-def _forest_summary(model: Forest, level: float) -> dict[str, Any]:
-    """A summary of a forest, as plain values for the screen and for JSON."""
-    return classifier_summary(
+    prior, importances = model.prior(), model.importances()
+    content = classifier_summary(
         "forest-summary",
         model,
-        level,
+        output.level,
         criterion=model.criterion,
-        n_records=model.prior().n_records,
+        n_records=prior.n_records,
         trees=len(model.trees_),
         leaves=model.get_n_leaves(),
-        importances=model.importances().columns(),
+        importances=importances.columns(),
     )
-
-
-def _render_forest(file: Path, model: Forest, content: dict[str, Any]) -> None:
-    out = show.console()
-    trees, leaves = number_of(content["trees"], "tree"), content["leaves"]
-    out.print(
-        f"wrote {file}: forest for {model.target}, from "
+    write_text(out, mine.model_to_json(model), private=True)
+    leaves = number_of(content["leaves"], "leaf", "leaves")
+    output.say(
+        f"wrote {out}: forest for {target}, from "
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}\n"
-        f"{trees} with {number_of(leaves, 'leaf', 'leaves')}\n",
-        soft_wrap=True,
+        f"{number_of(content['trees'], 'tree')} with {leaves}\n"
     )
-    show.print_table(replace(model.prior().to_table(content["level"]), title=""))
-    show.print_table(replace(model.importances().to_table(), title=""))
-    for note in content["notes"]:
-        out.print(f"note: {note}", soft_wrap=True)
+    tables = [prior.to_table(output.level), importances.to_table()]
+    output.show(show.Printout(content, tables, importances.columns(), below=_notes(content)))
 
 
 # tacit mine rules
-
-#: The numbers of a rule that are shown.
-NUMBERS = ("support", "confidence", "lift")
 
 
 class ControlKind(enum.StrEnum):
@@ -464,64 +406,23 @@ def rules(
 
     design, level = records.design, output.level
     search = options.search(design.schema)
-    _check_rules_out(out, *records.files)
+    as_json = out is not None and out.suffix.lower() == ".json"
+    (check_apart if as_json else check_out)(out, *records.files)
     patterns, others = split.divided(records.counted(), design)
     with show.progress("mining") as tell:
         itemsets = search.run(patterns, design, tell)
     if others is not None:
         itemsets = itemsets.estimated_on(others)
     mined = mine.association_rules(itemsets, options.min_confidence)
-    _write_rules(mined, out, level)
-    output.print(lambda: mined.to_dict(level), lambda: _render_association_rules(mined, out, level))
-
-
-def _check_rules_out(out: Path | None, *sources: Path | None) -> None:
-    if out is not None and out.suffix.lower() == ".json":
-        check_apart(out, *sources)
-    else:
-        check_out(out, *sources)
-
-
-def _write_rules(mined: AssociationRules, out: Path | None, level: float) -> None:
-    if out is None:
-        return
-    if out.suffix.lower() == ".json":
-        write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
-    else:
-        write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
-
-
-def _render_association_rules(mined: AssociationRules, file: Path | None, level: float) -> None:
-    out = show.console()
-    if file is not None:
-        out.print(f"wrote {file}: {number_of(len(mined), 'association rule')}", soft_wrap=True)
-    out.print(f"{mined.itemsets.claim}\n{mined.title}\n", soft_wrap=True)
-    if not len(mined):
-        return
-    heads = ("rule", *(f"{name}\n{show.percent(level)} interval" for name in NUMBERS))
-    columns = mined.columns(level)
-    rows = [
-        _association_row({name: values[position] for name, values in columns.items()})
-        for position in range(min(STRONGEST, len(mined)))
-    ]
-    out.print(show.table(Table(heads, rows)))
-    if len(mined) > STRONGEST:
-        more = number_of(len(mined) - STRONGEST, "more rule")
-        out.print(f"... {more}; --json and --out have all")
-
-
-def _association_row(rule: dict[str, Any]) -> list[str]:
-    """A rule in words; each number over its interval: shares in percent, the lift as a factor."""
-    row = [f"if {rule['conditions']}\nthen {rule['conclusion']}".replace(", ", ",\n   ")]
-    for name in NUMBERS:
-        value, lower, upper = (rule[f"{name}{end}"] for end in ("", "_lower", "_upper"))
-        if math.isnan(value):
-            row.append(UNKNOWN)
-        elif name == "lift":
-            row.append(f"{value:.2f}\n{lower:.2f} .. {upper:.2f}")
+    if out is not None:
+        if as_json:
+            write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
         else:
-            row.append(f"{100 * value:.1f} %\n{100 * lower:.1f} .. {100 * upper:.1f}")
-    return row
+            write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
+        output.say(f"wrote {out}: {number_of(len(mined), 'association rule')}")
+    table = mined.to_table(level).cut(STRONGEST, "rule", "--json and --out have all")
+    table = replace(table, title=f"{itemsets.claim}\n{table.title}\n")
+    output.show(show.Printout(mined.to_dict(level), [table], mined.columns(level)))
 
 
 # tacit mine clusters
@@ -575,6 +476,7 @@ def clusters(
     Example: [bold]tacit mine clusters survey.json reported.csv --out classes.json[/bold]
     """
     from tacit import mine  # scikit-learn is slow to start
+    from tacit.mine.latent_class import selection_table
 
     check_apart(out, *records.files)
     if table is not None:
@@ -589,19 +491,12 @@ def clusters(
     if table is not None:
         write_frame(table, pa.table(model.profiles_.columns(output.level)))
     write_text(out, mine.model_to_json(model), private=True)
-    output.print(lambda: content, lambda: _render_classes(out, model))
-
-
-def _render_classes(file: Path, model: LatentClass) -> None:
-    from tacit.mine.latent_class import selection_table
-
-    out, shown = show.console(), model.profiles_.to_table()
-    out.print(f"wrote {file}: {shown.title}\n", soft_wrap=True)
-    if model.selection_:
-        out.print(show.table(selection_table(model.selection_)), "")
-    out.print(show.table(shown), "")
-    for note in model.notes():
-        out.print(f"note: {note}", soft_wrap=True)
+    profiles = model.profiles_.to_table()
+    output.say(f"wrote {out}: {profiles.title}\n")
+    tables = [selection_table(model.selection_)] if model.selection_ else []
+    tables.append(replace(profiles, title=""))
+    columns = model.profiles_.columns(output.level)
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
 
 
 # tacit mine joint
@@ -641,7 +536,7 @@ def joint(
     error: ErrorRate = 0.05,
     table: EdgesOut = None,
     synthesis: Synthesis,
-    as_json: AsJson = False,
+    output: Format,
     reported: ReportedRecords,
 ) -> None:
     """Learn the joint distribution of the true records as a tree, from reported ones.
@@ -666,33 +561,22 @@ def joint(
         write_frame(table, pa.table(model.model_.edge_columns()))
     write_text(out, mine.model_to_json(model), private=True)
     synthesis.write(model)
-    if as_json:
-        typer.echo(show.json_text(_joint_summary(model, fidelity)))
-    else:
-        _render_joint(out, model, fidelity)
-        if synthesize is not None:
-            typer.echo(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")
-
-
-def _joint_summary(model: ChowLiuTree, fidelity: Fidelity) -> dict[str, Any]:
-    """A summary of the tree, as plain values for JSON."""
-    return {
+    tree, notes = model.model_, [*model.notes(), *fidelity.notes()]
+    content = {
         "tacit": "chow-liu-tree-summary",
         "version": 1,
         "design": model.fingerprint_,
-        "n_records": model.model_.n_records,
-        "error": model.model_.error,
-        "edges": model.model_.edge_columns(),
+        "n_records": tree.n_records,
+        "error": tree.error,
+        "edges": tree.edge_columns(),
         "fidelity": fidelity.to_dict(),
-        "notes": [*model.notes(), *fidelity.notes()],
+        "notes": notes,
     }
-
-
-def _render_joint(file: Path, model: ChowLiuTree, fidelity: Fidelity) -> None:
-    out, shown = show.console(), model.model_.to_table()
-    out.print(f"wrote {file}: {shown.title}\n", soft_wrap=True)
-    if shown.rows:
-        out.print(show.table(shown), "")
-    show.print_table(fidelity.to_table())
-    for note in [*model.notes(), *fidelity.notes()]:
-        out.print(f"note: {note}", soft_wrap=True)
+    edges = tree.to_table()
+    output.say(f"wrote {out}: {edges.title}\n")
+    tables = [replace(edges, title="")] if edges.rows else []
+    tables.append(fidelity.to_table())
+    below = _notes(content)
+    output.show(show.Printout(content, tables, tree.edge_columns(), below=below))
+    if synthesize is not None:
+        output.say(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")

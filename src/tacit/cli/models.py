@@ -20,7 +20,7 @@ from tacit.cli.arguments import (
     read_model,
     split,
 )
-from tacit.cli.options import FormattedOutput, grouped_options
+from tacit.cli.options import Output, grouped_options
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError
@@ -47,7 +47,7 @@ def evaluate(
     model_file: ModelFile,
     records: ReportedRecords,
     people: DrawnSample,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -105,8 +105,8 @@ def predict(
         writing_records(out, predicted, beside=chances) as write,
     ):
         for codes in read_batches(data, model.features_, tell):
-            found = model.predict_proba(codes)
-            write(found.argmax(axis=1)[:, None], *found.T)
+            probabilities = model.predict_proba(codes)
+            write(probabilities.argmax(axis=1)[:, None], *probabilities.T)
             n_records += len(codes)
     typer.echo(f"wrote {out}: {number_of(n_records, 'prediction')} of {model.target}")
 
@@ -131,7 +131,7 @@ def query(
     table: Tables = None,
     where: Events = None,
     given: Condition = None,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
@@ -143,13 +143,13 @@ def query(
     model = read_joint_model(model_file)
     schema = model.model_.schema
     tables = [split(names, schema.names) for names in table or []]
-    events = [event(asked, schema) for asked in where or []]
+    events = [event(text, schema) for text in where or []]
     condition = None if given is None else event(given, schema, "--given")
     if not tables and not events:
         tables = [[name] for name in schema.names]
-    found = [model.table(names, condition) for names in tables]
-    found += [model.probability(allowed, condition) for allowed in events]
-    output.show_estimates("estimates", model.fingerprint_, found)
+    estimates = [model.table(names, condition) for names in tables]
+    estimates += [model.probability(allowed, condition) for allowed in events]
+    output.show_estimates("estimates", model.fingerprint_, estimates)
 
 
 def synthesize(model_file: ModelFile, number: Number, out: RecordsOut, seed: Seed = None) -> None:

@@ -16,7 +16,7 @@ from tacit import quantitative
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
-from tacit.cli.options import FormattedOutput, grouped_options, option, typed
+from tacit.cli.options import Output, grouped_options, option, typed
 from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
@@ -80,8 +80,8 @@ class ScramblingParameters:
         if family not in FAMILIES:
             raise DataError(unknown("family", family, FAMILIES))
         taken = signature(FAMILIES[family]).parameters
-        given = {own.name: getattr(self, own.name) for own in fields(self)}
-        given = {name: value for name, value in given.items() if value not in (None, False)}
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        given = {name: value for name, value in values.items() if value not in (None, False)}
         for name in given:
             if name not in taken:
                 raise DataError(f"{typed(name)} does not go with {family}; leave it out")
@@ -109,9 +109,9 @@ def new(
     --out wave.json[/bold]
     """
     check_apart(out)
-    found = parameters.of_family(family)
-    write_text(out, found.to_json())
-    typer.echo(f"wrote {out}: {found}")
+    scrambling = parameters.of_family(family)
+    write_text(out, scrambling.to_json())
+    typer.echo(f"wrote {out}: {scrambling}")
 
 
 @number_commands.command("check")
@@ -120,14 +120,15 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
 
     Example: [bold]tacit numbers check cards.json[/bold]
     """
-    found = _read(file)
+    scrambling = _read(file)
     if as_json:
-        said = ("epsilon", "privacy", "instructions", "fingerprint")
-        typer.echo(show.json_text(found.to_dict() | {name: getattr(found, name) for name in said}))
+        names = ("epsilon", "privacy", "instructions", "fingerprint")
+        content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
+        typer.echo(show.json_text(content))
         return
     out = show.console()
-    out.print(f"{file}: {found}", f"fingerprint {found.fingerprint}", sep="\n", soft_wrap=True)
-    out.print("", found.privacy, found.instructions, sep="\n")
+    out.print(f"{file}: {scrambling}\nfingerprint {scrambling.fingerprint}", soft_wrap=True)
+    out.print("", scrambling.privacy, scrambling.instructions, sep="\n")
 
 
 @number_commands.command("group")
@@ -200,7 +201,7 @@ def estimate_numbers(
     column: Column,
     bins: Bins = None,
     people: DrawnPeople,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Estimate mean and variance of the true numbers from reported ones, with their errors.
 
@@ -212,17 +213,17 @@ def estimate_numbers(
     if not check_origin(data, Origin(scrambling.fingerprint), str(file)):
         note(f"{data} does not say how it was scrambled; make sure that it was by {file}")
     reported, answered = _numbers(data, column)
-    known, drawn = reported[answered], _drawn(people, data, answered)
-    found = _at(data, column, lambda: _estimates(known, scrambling, bins, drawn))
+    numbers, sample = reported[answered], _sample(people, data, answered)
+    estimates = _at(data, column, lambda: _estimates(numbers, scrambling, bins, sample))
     missing = int((~answered).sum())
     named = [
-        replace(each, name=f"{each.name} of {column}").with_provenance(n_left_out=missing)
-        for each in found
+        replace(estimate, name=f"{estimate.name} of {column}").with_provenance(n_left_out=missing)
+        for estimate in estimates
     ]
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 
-def _drawn(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
+def _sample(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
     """The columns of the sample, of the records that have a number."""
     given: Any = dict(people.arguments)
     frame: Any = read_frame(data) if given else None
@@ -230,18 +231,18 @@ def _drawn(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments
         if isinstance(name, str):
             _check_column(data, frame, name)
             given[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
-    found: SamplingArguments = given
-    return found
+    sample: SamplingArguments = given
+    return sample
 
 
 def _estimates(
-    reported: Array, scrambling: Scrambling, bins: int | None, drawn: SamplingArguments
+    reported: Array, scrambling: Scrambling, bins: int | None, sample: SamplingArguments
 ) -> list[Estimate]:
     moments = (quantitative.mean, quantitative.variance)
-    found = [moment(reported, scrambling, **drawn) for moment in moments]
+    estimates = [moment(reported, scrambling, **sample) for moment in moments]
     if bins is not None:
-        found.append(quantitative.distribution(reported, scrambling, bins))
-    return found
+        estimates.append(quantitative.distribution(reported, scrambling, bins))
+    return estimates
 
 
 def _read(file: Path) -> Scrambling:
@@ -270,8 +271,8 @@ def _numbers(data: Path, column: str) -> tuple[Array, Mask]:
     _check_column(data, frame, column)
     if not is_numeric(frame[column]):
         raise DataError(f"{data}: column {column!r} is not a column of numbers")
-    found = numbers(frame[column])
-    return found, ~np.isnan(found)
+    values = numbers(frame[column])
+    return values, ~np.isnan(values)
 
 
 def _check_column(data: Path, frame: Any, name: str) -> None:

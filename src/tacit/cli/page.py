@@ -9,7 +9,8 @@ import typer
 
 from tacit import __version__
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, command_group
+from tacit.cli.arguments import command_group
+from tacit.cli.options import Format, grouped_options
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 
@@ -23,7 +24,8 @@ DIFFERS = 1
 
 
 @page_commands.command("manifest")
-def manifest(as_json: AsJson = False) -> None:
+@grouped_options
+def manifest(*, output: Format) -> None:
     """Print the hash of every file of the respondent's page, as this version of tacit serves it.
 
     The hashes are written as in the page's integrity attributes. --json adds them in hexadecimal,
@@ -34,27 +36,25 @@ def manifest(as_json: AsJson = False) -> None:
     from tacit.collect.page import integrity
     from tacit.collect.page import manifest as page_files
 
-    sent = page_files()
-    if as_json:
-        files = {
-            name: {
-                "integrity": integrity(data),
-                "sha256": hashlib.sha256(data).hexdigest(),
-                "bytes": len(data),
-            }
-            for name, data in sent.items()
+    files = {
+        name: {
+            "integrity": integrity(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "bytes": len(data),
         }
-        told = {"tacit": "page-manifest", "version": __version__, "files": files}
-        typer.echo(show.json_text(told))
-        return
-    rows = [(name, integrity(data)) for name, data in sent.items()]
-    show.console().print(show.table(Table(("file", "integrity"), rows, align="ll")))
+        for name, data in page_files().items()
+    }
+    content = {"tacit": "page-manifest", "version": __version__, "files": files}
+    rows = [(name, file["integrity"]) for name, file in files.items()]
+    output.show(show.Printout(content, [Table(("file", "integrity"), rows, align="ll")]))
 
 
 @page_commands.command("verify")
+@grouped_options
 def verify(
+    *,
     url: Annotated[str, typer.Argument(metavar="URL", help="The address of a survey's page.")],
-    as_json: AsJson = False,
+    output: Format,
 ) -> None:
     """Fetch a survey's page with all its files and compare it with the page of this version.
 
@@ -62,28 +62,29 @@ def verify(
 
     Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
     """
-    from tacit.collect.verification import ALLOWED_HEADERS
-    from tacit.collect.verification import verify as found_at
+    from tacit.collect import verification
 
-    found = found_at(url)
-    wrong = sum(not finding.right for finding in found)
-    if as_json:
-        told = {"tacit": "page-verification", "version": __version__, "right": not wrong}
-        told["allowed_headers"] = ALLOWED_HEADERS
-        typer.echo(show.json_text({**told, "findings": [vars(finding) for finding in found]}))
-    else:
-        rows = [(f.name, "ok" if f.right else "WRONG", f.told) for f in found]
-        out = show.console()
-        out.print(show.table(Table(("checked", "", "found"), rows, align="lll")))
-        said = f"The server sent the page of tacit {__version__}."
-        if wrong:
-            said = (
-                f"{number_of(wrong, 'difference')} from the page of tacit {__version__}. If the "
-                "server runs another version, check with that version; otherwise do not answer "
-                "there."
-            )
-        if any("not allowed" in finding.told for finding in found):
-            out.print(f"Headers that are allowed: {', '.join(ALLOWED_HEADERS)}.")
-        out.print(said)
+    checks, allowed = verification.verify(url), verification.ALLOWED_HEADERS
+    wrong = sum(not finding.right for finding in checks)
+    said = f"The server sent the page of tacit {__version__}."
+    if wrong:
+        said = (
+            f"{number_of(wrong, 'difference')} from the page of tacit {__version__}. If the "
+            "server runs another version, check with that version; otherwise do not answer "
+            "there."
+        )
+    below = [said]
+    if any("not allowed" in finding.told for finding in checks):
+        below.insert(0, f"Headers that are allowed: {', '.join(allowed)}.")
+    content = {
+        "tacit": "page-verification",
+        "version": __version__,
+        "right": not wrong,
+        "allowed_headers": allowed,
+        "findings": [vars(finding) for finding in checks],
+    }
+    rows = [(check.name, "ok" if check.right else "WRONG", check.told) for check in checks]
+    table = Table(("checked", "", "found"), rows, align="lll")
+    output.show(show.Printout(content, [table], below=below))
     if wrong:
         raise typer.Exit(DIFFERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,6 @@ from tacit.cli.options import Output, grouped_options, option, typed
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.records import check_figure, check_out, write_frame
-
-if TYPE_CHECKING:
-    from tacit.plan import SurveyPlan, Tradeoff
 
 
 class PrivacyFigure(StrEnum):
@@ -183,29 +180,18 @@ def plan(
     given = family.subject(subject)
     common = sizes.given | {"categories": family.categories, "level": output.level}
     if comparison.compare is None:
-        found: Any = planner.plan(given, **wishes.given, **common)
+        result: Any = planner.plan(given, **wishes.given, **common)
     else:
-        _check_alone(wishes)
+        for name in wishes.given:
+            raise DataError(
+                f"{typed(name)}: --compare shows privacy against --respondents or --width only"
+            )
         candidates = comparison.candidates(subject, given)
         common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
         with show.progress("comparing") as tell:
-            found = planner.tradeoff(candidates, progress=tell, **common)
+            result = planner.tradeoff(candidates, progress=tell, **common)
     if figure is not None:
-        show.write_figure(figure, found.plot())
+        show.write_figure(figure, result.plot())
     if out is not None:
-        write_frame(out, found.to_frame("pyarrow"))
-    output.print(found.to_dict, lambda: _render(found))
-
-
-def _check_alone(wishes: WishOptions) -> None:
-    for name in wishes.given:
-        raise DataError(
-            f"{typed(name)}: --compare shows privacy against --respondents or --width only"
-        )
-
-
-def _render(found: SurveyPlan | Tradeoff) -> None:
-    for table in found.tables():
-        show.print_table(table)
-    for text in found.warnings:
-        show.console().print(f"warning: {text}")
+        write_frame(out, result.to_frame("pyarrow"))
+    output.show(result)

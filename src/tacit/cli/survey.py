@@ -20,7 +20,7 @@ from tacit.cli.arguments import (
     command_group,
     open_store,
 )
-from tacit.cli.options import grouped_options, option
+from tacit.cli.options import Format, grouped_options, option
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
 from tacit.core.channel.numbers import sum_up
@@ -291,13 +291,15 @@ def accuracy_round(
 
 
 @survey_commands.command("status")
+@grouped_options
 def status(
+    *,
     database: DatabaseOption,
     file: Annotated[
         Path | None,
         typer.Argument(metavar="[PUBLISHED]", help="A published survey; all if left out."),
     ] = None,
-    as_json: AsJson = False,
+    output: Format,
 ) -> None:
     """Show the surveys of a database: open or closed, records, links issued and unused.
 
@@ -309,16 +311,12 @@ def status(
     with open_store(database, there=True) as store:
         published = store.published() if chosen is None else (chosen,)
         surveys = [(survey, store.state(survey.survey.fingerprint)) for survey in published]
-    if as_json:
-        content = {
-            "tacit": "survey-status",
-            "version": 1,
-            "surveys": [_state_summary(*s) for s in surveys],
-        }
-        typer.echo(show.json_text(content))
-        return
+    states = [_state_summary(*survey) for survey in surveys]
     heads = ("survey", "address", "state", "records", "links issued", "links unused")
-    show.print_table(Table(heads, [_state_row(*survey) for survey in surveys], align="lllrrr"))
+    table = Table(heads, [_state_row(*survey) for survey in surveys], align="lllrrr")
+    columns = {name: [state[name] for state in states] for name in (states[0] if states else ())}
+    content = {"tacit": "survey-status", "version": 1, "surveys": states}
+    output.show(show.Printout(content, [table], columns))
 
 
 def _state_summary(published: Published, state: SurveyState) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
 from tacit.output.table import Table, latex_of, markdown_of
-from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.estimate import Estimate, estimate_columns
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
 
@@ -383,6 +383,16 @@ class MixtureResult(ABC):
         ]
         heads = ("quantity", "answer", "estimate", "std. error", f"{100 * level:g} % interval")
         return Table(heads, rows, align="llrrr", note="\n".join(map(line, self.tests)))
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """A row per estimated cell, then a row per test; what a row does not have is None."""
+        of_test = ("statistic", "df", "pvalue")
+        cells = estimate_columns(self.estimates, level, of_test)
+        n_cells, empty = len(cells["quantity"]), [None] * len(self.tests)
+        below = {"quantity": [test.hypothesis for test in self.tests]}
+        columns = {name: [*column, *below.get(name, empty)] for name, column in cells.items()}
+        tests = {name: [getattr(test, name) for test in self.tests] for name in of_test}
+        return columns | {name: [*[None] * n_cells, *column] for name, column in tests.items()}
 
     def tables(self, level: float = 0.95) -> list[Table]:
         """The estimates and the tests, a table each."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,21 +190,42 @@ class ChosenChannel:
         coin = self.coin().to_dict() | {"matrix": [[float(m) for m in row] for row in self.rows]}
         return {"questions": list(questions or (a.name for a in self._attributes)), **coin}
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready figures, the exact coin and what each report says."""
+    def columns(self) -> dict[str, list[Any]]:
+        """A row per report: its label, its share, and the probability of each true category."""
+        chances = zip(*(report.chances for report in self.reports), strict=True)
         return {
-            "privacy": self.privacy,
-            "mse": self.mse,
-            "lower_bound": self.lower_bound,
-            "coin": self.coin().to_dict(),
-            "reports": [asdict(report) for report in self.reports],
+            "report": [report.label for report in self.reports],
+            "share": [report.share for report in self.reports],
+            **{name: list(column) for name, column in zip(self.categories, chances, strict=True)},
         }
 
     def to_table(self) -> Table:
-        """A row per reported category: how often it comes, and from which true answers."""
-        heads = ("reported", "share", *(f"if {name}" for name in self.categories))
-        rows = [(report.label, report.share, *report.chances) for report in self.reports]
-        return Table(heads, rows, f"privacy {self.privacy:.4f}, mean squared error {self.mse:.4g}")
+        """A row per report: its share, and who reports it."""
+        rows = []
+        for report in self.reports:
+            chances = zip(report.chances, self.categories, strict=True)
+            who = [f"{100 * chance:.3g} % of {name}" for chance, name in chances if chance > 0]
+            rows.append([report.label, f"{100 * report.share:.2f} %", ", ".join(who)])
+        title = (
+            f"privacy {self.privacy:.4f}, mean squared error {self.mse:.4g}; no channel of this "
+            f"privacy has less than {self.lower_bound:.4g}"
+        )
+        return Table(("report", "share", "reported by"), rows, title, "lrl")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready channel."""
+        return {
+            "tacit": "choice",
+            "version": 1,
+            "privacy": self.privacy,
+            "mse": self.mse,
+            "lower_bound": self.lower_bound,
+            "categories": self.categories,
+            "reports": [
+                {"label": r.label, "share": r.share, "chances": list(r.chances)}
+                for r in self.reports
+            ],
+        }
 
     def describe(self) -> str:
         """What a respondent does, a line per report."""

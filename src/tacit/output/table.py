@@ -61,12 +61,12 @@ class Table:
         if not self.align:
             object.__setattr__(self, "align", "l" + "r" * (len(self.heads) - 1))
 
-    def cut(self, most: int, what: str = "row") -> Table:
-        """The first rows, with a note on how many are left out."""
+    def cut(self, most: int, what: str = "row", see: str = "see to_frame()") -> Table:
+        """The first rows, with a note on how many are left out and where to see them."""
         left = len(self.rows) - most
         if left <= 0:
             return self
-        note = f"... {number_of(left, f'more {what}')}; see to_frame()"
+        note = f"... {number_of(left, f'more {what}')}; {see}"
         return replace(self, rows=self.rows[:most], note=note)
 
     def text(self) -> str:

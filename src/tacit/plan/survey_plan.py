@@ -159,6 +159,10 @@ class SurveyPlan:
             shown.append(self._budget())
         return [table for table in shown if table.rows]
 
+    def notes(self) -> list[str]:
+        """Warnings, below the tables."""
+        return [f"warning: {text}" for text in self.warnings]
+
     def to_table(self) -> Table:
         """What to expect: a row per question; `tables` has the privacy and the biases too."""
         compared, needed = self.power is not None, self.questions[0].respondents is not None

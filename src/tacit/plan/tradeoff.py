@@ -249,6 +249,10 @@ class Tradeoff(TabularResult):
         """The table alone."""
         return [self.to_table()]
 
+    def notes(self) -> list[str]:
+        """Warnings, below the tables."""
+        return [f"warning: {text}" for text in self.warnings]
+
     def to_table(self) -> Table:
         """The points as a person reads them."""
         several = self.questions > 1

@@ -103,14 +103,14 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
-        plain: dict[str, Any] = rounding.finite(self.columns())
+        head = {"tacit": "comparison", "version": 1, "prior": self.prior}
+        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.columns()}
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def to_json(self) -> str:
         """JSON text."""
-        head = {"tacit": "comparison", "version": 1, "prior": self.prior}
-        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.to_dict()}
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row per point."""

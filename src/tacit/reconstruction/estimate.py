@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Index
 from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
-from tacit.core.schema import Attribute, Label
+from tacit.core.schema import Attribute, Label, text
 from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
@@ -540,3 +540,25 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
 
 def _inverse(matrix: Array) -> Array:
     return np.asarray(np.linalg.pinv(matrix, rcond=_NULL_EIGENVALUE, hermitian=True))
+
+
+def estimate_columns(
+    estimates: Sequence[Estimate], level: float = 0.95, taken: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Several tables in one: the quantity, a column per attribute, the numbers.
+
+    No column gets one of the names that are `taken`.
+    """
+    names = list(dict.fromkeys(a.name for estimate in estimates for a in estimate.attributes))
+    heads = free_names(names, ["quantity", *_NUMBERS, *taken])
+    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *heads.values(), *_NUMBERS)}
+    for estimate in estimates:
+        table = estimate.columns(level)
+        n_cells = len(table["estimate"])
+        columns["quantity"] += [estimate.name] * n_cells
+        labels = dict(zip((a.name for a in estimate.attributes), table.values(), strict=False))
+        for name, head in heads.items():
+            columns[head] += map(text, labels[name]) if name in labels else [None] * n_cells
+        for key in _NUMBERS:
+            columns[key] += table[key]
+    return columns

@@ -95,9 +95,9 @@ class StoredCounts:
         """Those of the files that are not counted yet."""
         return [path for path in files if not self.has(CountedPart.of(path))]
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | Path) -> None:
         """Write the file, completely or not at all."""
-        check_suffix(path)
+        check_suffix(Path(path))
         content = FORMAT.header | {"design": self.origin.design}
         if self.origin.title is not None:
             content["title"] = self.origin.title
@@ -130,8 +130,9 @@ def _location(address: str) -> str:
     return str(Path(rest.removeprefix("/") if separator else address).resolve())
 
 
-def read_counts(path: Path) -> StoredCounts:
+def read_counts(path: str | Path) -> StoredCounts:
     """The counts in a file."""
+    path = Path(path)
     check_readable(path)
     try:
         table = pyarrow.parquet.read_table(path, page_checksum_verification=True)

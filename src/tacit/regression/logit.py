@@ -16,6 +16,7 @@ channel).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -178,15 +179,21 @@ class LogitResult(CoefficientTable):
             df=problem.df,
         )
 
+    @cached_property
+    def _cell_shares(self) -> tuple[Array, Array]:
+        """z and pi_c(z) of each row of the model matrix."""
+        z, cells = cell_matrix(self.problem.terms.matrices()), self.likelihood.cells
+        if self.problem.n_cells == 1:
+            return z, np.ones((len(z), 1))
+        parameters = self.theta[self.likelihood.n_effects :]
+        return z, cells.probabilities(cells.predictors(z, parameters))
+
     def _mean_probabilities(self, matrices: tuple[Array, ...]) -> tuple[Array, Array]:
         """Mean probability of each category, and its derivatives by all parameters."""
         model, n_effects = self.likelihood.model, self.likelihood.n_effects
         effects, n_cells = self.theta[:n_effects], len(matrices)
         rows = self.problem.row_counts / self.problem.row_counts.sum()
-        z = cell_matrix(self.problem.terms.matrices())
-        shares, cells = np.ones((len(z), 1)), self.likelihood.cells
-        if n_cells > 1:
-            shares = cells.probabilities(cells.predictors(z, self.theta[n_effects:]))
+        z, shares = self._cell_shares
         means = np.zeros(len(model.categories))
         slopes = np.zeros((len(model.categories), self.theta.size))
         for cell, matrix in enumerate(matrices):

@@ -34,6 +34,7 @@ def test_a_written_table_is_read_again_and_serves_every_estimate(tmp_path: Path)
     path, own = tmp_path / "survey.counts", count_reported(TABLE, LABELLED)
     stored(own).write(path)
     assert_equal(read_counts(path).table, own)
+    assert_equal(read_counts(str(path)).table, own)
     found = reconstruct(str(path), LABELLED).table(["ill", "region"])
     np.testing.assert_array_equal(
         found.value, reconstruct(own, LABELLED).table(["ill", "region"]).value
