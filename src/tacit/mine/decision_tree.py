@@ -1,10 +1,9 @@
 """DecisionTree: a classifier grown from reported records, for any design.
 
 Reported records are counted once. The tree is grown on the joint table of largest likelihood (see
-`tree.likelihood_tree`), or from unbiased tables of the class and each attribute at every node (see
-`tree.growth`). `criterion` "entropy" is ID3 with one branch per
-category, "gini" is CART with one category against the others. Without a design it learns from
-undisguised records.
+`tree.likelihood`), or from unbiased tables of the class and each attribute at every node (see
+`tree.growth`). `criterion` "entropy" is ID3 with one branch per category, "gini" is CART with one
+category against the others. No design means the truthful design.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ class TreeMiner(Miner):
         if math.prod(sizes) > len(codes) or min(sizes) < 2:
             return find(codes)
         # Fewer possible records than records: find it for each possible one.
-        found = find(np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T)
-        return np.concatenate([found[block] for block in column_blocks(list(codes.T), sizes)])
+        values = find(np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T)
+        return np.concatenate([values[block] for block in column_blocks(list(codes.T), sizes)])
 
 
 #: With `caution` 0, joint tables of up to this many cells are reconstructed as a whole.
@@ -73,7 +72,7 @@ class DecisionTree(TreeMiner):
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
     target: the attribute to predict. criterion: "entropy" (ID3) or "gini" (CART).
-    caution: None grows the tree on the joint table of largest likelihood (`tree.likelihood_tree`),
+    caution: None grows the tree on the joint table of largest likelihood (`tree.likelihood`),
     prunes it, and splits only if the reports show that the class depends on some attribute. A
     number grows it from unbiased tables: a split must exceed the noise of the disguise by this many
     standard errors. 0 is the papers' procedure, which cuts negative shares at zero and grows until
@@ -162,8 +161,8 @@ class DecisionTree(TreeMiner):
         tree, target = view.tree, view.schema[view.target]
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
-        found = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
-        return found.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
+        estimate = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
+        return estimate.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.

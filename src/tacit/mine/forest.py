@@ -1,8 +1,8 @@
 """Forest: the mean of many random trees learnt from reported records, for any design.
 
 Reports are counted once; each bag of trees resamples the counts of patterns, and each node tries
-some attributes at random (see `tree.forest_bags` and `tree.random_tree`). Without a design it
-learns from undisguised records, as a random forest does (Breiman, 2001).
+some attributes at random (see `tree.forest`). Without a design it learns from undisguised records,
+as a random forest does (Breiman, 2001).
 """
 
 from __future__ import annotations
@@ -34,23 +34,22 @@ from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.records import PatternTable, Progress
 
-# ForestImportances: how much each attribute contributes to a forest, with standard errors.
-#
-# The importance of an attribute is the share of the reduction of impurity that splits by it have
-# (Breiman, 2001, section 10; the mean over trees). Trees come in bags of k that share one resample
-# of the reports, so that the means of the bags m_b vary with the reports, and trees within a bag
-# only with the attributes drawn (bootstrap of little bags: Sexton & Laake, 2009):
-#
-# Var(importance) = Var_b(m_b) - mean_b Var(trees of b) / k + mean_b Var(trees of b) / (B k)
-#
-# The last term is what more trees would remove; the sum is at least this term. There are no
-# intervals: those of the normal distribution covered 80 to 92 instead of 95 %, because few bags
-# tell a variance only roughly.
-
 
 @dataclass(frozen=True, eq=False)
 class ForestImportances(TabularResult):
-    """Importances of attributes, the largest first, and their standard errors."""
+    """Importances of attributes, the largest first, and their standard errors.
+
+    The importance of an attribute is the share of the reduction of impurity that splits by it have
+    (Breiman, 2001, section 10; the mean over trees). Trees come in bags of k that share one
+    resample of the reports, so that the means of the bags m_b vary with the reports, and trees
+    within a bag only with the attributes drawn (bootstrap of little bags: Sexton & Laake, 2009):
+
+        Var(importance) = Var_b(m_b) - mean_b Var(trees of b) / k + mean_b Var(trees of b) / (B k)
+
+    The last term is what more trees would remove; the sum is at least this term. There are no
+    intervals: those of the normal distribution covered 80 to 92 instead of 95 %, because few bags
+    tell a variance only roughly.
+    """
 
     target: str
     names: tuple[str, ...]
@@ -152,11 +151,11 @@ class Forest(TreeMiner):
     def _fit_reported(
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
     ) -> None:
-        found = Reconstruction(patterns, design)
-        prior = found.table([target.name])
+        reconstruction = Reconstruction(patterns, design)
+        prior = reconstruction.table([target.name])
         rng = np.random.default_rng(self.random_state)
         growth, n_trees = self._growth(len(features)), int(self.n_estimators)
-        grown = reported_forest(found, target.name, n_trees, growth, rng, self._tell)
+        grown = reported_forest(reconstruction, target.name, n_trees, growth, rng, self._tell)
         self.restore(grown.trees, grown.weights, prior, importances_by_bag(grown.gains, BAG))
         self.schema_ = design.schema
 

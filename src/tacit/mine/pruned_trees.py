@@ -192,12 +192,12 @@ def choose_depth(
 
 def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
     """The weight of each pattern for a correct answer of the tree cut at each depth from 0 on."""
-    found = np.zeros((deepest + 1, len(reports.shares)))
+    weights = np.zeros((deepest + 1, len(reports.shares)))
     waiting = [(NodeWalk.root(tree, reports), 0)]
     while waiting:
         visit, depth = waiting.pop()
         last = visit.is_leaf or depth == deepest
-        found[depth : deepest + 1 if last else depth + 1] += visit.right()
+        weights[depth : deepest + 1 if last else depth + 1] += visit.right()
         if not last:
             waiting += [(child, depth + 1) for child in visit.children()]
-    return found
+    return weights

@@ -15,7 +15,7 @@ from tacit.output import rounding
 from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
 from tacit.output.table import Table
 from tacit.privacy import report_text
-from tacit.privacy.answer_risks import of_100_up
+from tacit.privacy.scopes import of_100_up
 
 if TYPE_CHECKING:
     from tacit.privacy.comparison import Comparison

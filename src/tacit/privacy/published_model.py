@@ -37,11 +37,18 @@ from tacit.core.design import Design
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, DesignError, FileError
 from tacit.output.json_documents import parse_json
-from tacit.privacy.answer_risks import joints_of
 from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import quotient, upper
-from tacit.privacy.scopes import Limits, Scope, part_of, parts_of, reports_of, risk_in_record
+from tacit.privacy.scopes import (
+    Limits,
+    Scope,
+    joints_of,
+    part_of,
+    parts_of,
+    reports_of,
+    risk_in_record,
+)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.table import Table, latex_of, markdown_of
 from tacit.privacy import report_text
-from tacit.privacy.answer_risks import SentAnswer, answers
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
@@ -32,7 +31,7 @@ from tacit.privacy.published_model import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.report_text import Wording, sentences, warnings
 from tacit.privacy.risk import NO_LIMIT, Figures
-from tacit.privacy.scopes import Limits, PerScope, Scope, Scopes, measure
+from tacit.privacy.scopes import Limits, PerScope, Scope, Scopes, SentAnswer, answer_risks, measure
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
 
@@ -449,7 +448,8 @@ def report(
         )
     scopes = with_dependence(measure(design, checked_prior, limits), assessment)
     sent = {
-        name: answers(design, checked_prior, name, limits.level) for name in design.schema.names
+        name: answer_risks(design, checked_prior, name, limits.level)
+        for name in design.schema.names
     }
     mined = after_mining(_models(rules), design, checked_prior, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, checked_prior, limits=limits)

@@ -16,11 +16,10 @@ from tacit.core.design import Group
 from tacit.core.schema import Label
 from tacit.output import rounding
 from tacit.output.table import Table
-from tacit.privacy.answer_risks import SentAnswer, of_100, of_100_up
 from tacit.privacy.published_model import AfterMining
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, NO_LIMIT, Figures
-from tacit.privacy.scopes import Scope
+from tacit.privacy.scopes import Scope, SentAnswer, of_100, of_100_up
 from tacit.survey.fields import text_in
 from tacit.survey.published import waves_sentence
 

@@ -69,16 +69,14 @@ def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
 def table_fit(problem: TableProblem) -> HypothesisTest:
     """The test of one table."""
     channel, observed, n = problem.channel, problem.frequencies, problem.n_records
-    square = all(f.channel.inverse is not None for f in channel.factors)
-    if square and channel.reconstructable:
+    if problem.square and channel.reconstructable:
         inverted = channel.to_true(problem.inverses, observed)
         if inverted.min() >= 0:
             return HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, n)
     start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
-    transposed = [factor.channel.forward.T for factor in channel.factors]
     likely, ended = maximise(
         channel.disguised,
-        lambda table: channel.to_true(transposed, table),
+        problem.transposed,
         observed,
         start,
         _CLOSE / n,
@@ -96,9 +94,8 @@ def _at_zero(problem: TableProblem, likely: Array) -> int:
     """How many true cells are held at 0: a Newton step of the cell alone would make it negative."""
     channel = problem.channel
     expected = np.where(problem.frequencies > 0, channel.disguised(likely), 1.0)
-    forward = [factor.channel.forward for factor in channel.factors]
-    gradient = channel.to_true([f.T for f in forward], problem.frequencies / expected)
-    squares = [f.power(2).T for f in forward]
+    gradient = problem.transposed(problem.frequencies / expected)
+    squares = [factor.channel.forward.power(2).T for factor in channel.factors]
     curvature = channel.to_true(squares, problem.frequencies / expected**2)
     return int(np.sum(likely * curvature < 1 - gradient))
 

@@ -239,13 +239,12 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
     likelihood never falls, and SQUAREM extrapolates (see `likelihood`).
     """
     channel, observed = problem.channel, problem.frequencies
-    transposed = [factor.channel.forward.T for factor in channel.factors]
     seen = observed > 0
 
     def step(table: Array) -> EMStep:
         expected = np.where(seen, channel.disguised(table), 1.0)
         likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
-        after = hypothesis.nearest_whole(table * channel.to_true(transposed, observed / expected))
+        after = hypothesis.nearest_whole(table * problem.transposed(observed / expected))
         return EMStep(after, likelihood, float(np.abs(after - table).max()))
 
     def repaired(table: Array) -> Array:
@@ -265,16 +264,13 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
 def largest_log_likelihood(problem: TableProblem) -> float:
     """The largest log-likelihood per record of any true table."""
     channel, observed = problem.channel, problem.frequencies
-    if all(factor.channel.inverse is not None for factor in channel.factors):
+    if problem.square:
         inverted = channel.to_true(problem.inverses, observed)
         if inverted.min() >= 0:
             seen = observed[observed > 0]
             return float(np.sum(seen * np.log(seen)))
-    transposed = [factor.channel.forward.T for factor in channel.factors]
     start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
-    _, ended = maximise(
-        channel.disguised, lambda table: channel.to_true(transposed, table), observed, start
-    )
+    _, ended = maximise(channel.disguised, problem.transposed, observed, start)
     return ended.log_likelihood
 
 
@@ -362,7 +358,7 @@ def _distance(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -
     expected = np.where(likely, fitted.reported, 1.0)
     off = np.where(likely, problem.frequencies - fitted.reported, 0.0) / np.sqrt(expected)
     scale = np.where(likely, 1 / np.sqrt(expected), 0.0).ravel()
-    if all(factor.channel.inverse is not None for factor in channel.factors):
+    if problem.square:
         distance, rank = float(np.sum(off**2)), int(likely.sum())
     else:
         distance, rank = _explained(off, scale[:, None] * channel.matrix)

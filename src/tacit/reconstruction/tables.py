@@ -83,6 +83,19 @@ class TableProblem:
             for f in self.channel.factors
         )
 
+    @property
+    def square(self) -> bool:
+        """Whether every group has as many reported as true cells, so that W is the inverse of M."""
+        return all(factor.channel.inverse is not None for factor in self.channel.factors)
+
+    @cached_property
+    def _transposed(self) -> list[Linear]:
+        return [factor.channel.forward.T for factor in self.channel.factors]
+
+    def transposed(self, reported: Array) -> Array:
+        """M^T times a table of reports."""
+        return self.channel.to_true(self._transposed, reported)
+
     def is_counted(self, factor: Factor) -> bool:
         """Whether a group is undisguised, and all of its attributes are asked for."""
         return factor.channel.undisguised and max(factor.true_axes) < self.n_requested
@@ -481,13 +494,12 @@ def em(
     because the maximum-likelihood estimate is not normal at the border of the simplex.
     """
     unbiased, channel = restricted(problem), problem.channel
-    transposed = [factor.channel.forward.T for factor in channel.factors]
     possible = np.ones(channel.true.sizes)
     if problem.impossible is not None:
         possible[problem.impossible] = 0.0  # and 0 they stay
     table, convergence = maximise(
         channel.disguised,
-        lambda reported: possible * channel.to_true(transposed, reported),
+        lambda reported: possible * problem.transposed(reported),
         problem.frequencies,
         possible / possible.sum(),
         tolerance,
@@ -556,10 +568,9 @@ def _share(problem: TableProblem, indicator: Array, name: str) -> Estimate:
     weights, inside, channel = _report_weights(problem, whole), whole > 0, problem.channel
     share = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
     table = channel.to_true(problem.inverses, problem.frequencies)
-    transposed = [factor.channel.forward.T for factor in channel.factors]
 
     def moments(power: int) -> KnownMoments:
-        means = channel.to_true(transposed, weights**power)
+        means = problem.transposed(weights**power)
         ranges = ((float(m.min()), float(m.max())) for m in (means[inside], means[~inside]))
         mean = float(np.sum(problem.frequencies * weights**power))
         total = float(np.sum((table * means)[inside]))

@@ -13,8 +13,8 @@ from tacit import Attribute, Design, Group, Schema
 from tacit.core.channel import crosswise, frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, compare_schemes, figures, pse_curve, report
-from tacit.privacy.answer_risks import of_100, of_100_up
 from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.scopes import of_100, of_100_up
 
 SMOKES = Schema([Attribute("smokes", ["No", "Yes"])])
 PEOPLE = Schema(

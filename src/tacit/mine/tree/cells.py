@@ -91,32 +91,32 @@ class StoredCells(CellCounts, Generic[S]):
         """Some of the splits, of cells in one store."""
 
     def below(self, splits: CellSplits, last: bool) -> StoredCells[S]:
-        kept = splits.kept
-        counts = np.empty((splits.n_new + len(kept), *self.counts.shape[1:]))
-        found = self.empty(counts)
+        old = splits.kept
+        counts = np.empty((splits.n_new + len(old), *self.counts.shape[1:]))
+        cells = self.empty(counts)
         for which, some in self._together(splits):
             store = self.stores[which]
             assert store is not None
             new = self.split(store, splits, some, last)
-            counts[new.number], found.sizes[new.number] = new.counts, new.sizes
-            found.store[new.number] = len(found.stores)
-            found.start[new.number] = np.cumsum(new.sizes) - new.sizes
-            found.stores.append(new.store)
-        counts[splits.n_new :] = self.counts[kept]
+            counts[new.number], cells.sizes[new.number] = new.counts, new.sizes
+            cells.store[new.number] = len(cells.stores)
+            cells.start[new.number] = np.cumsum(new.sizes) - new.sizes
+            cells.stores.append(new.store)
+        counts[splits.n_new :] = self.counts[old]
         for name in ("start", "sizes"):
-            getattr(found, name)[splits.n_new :] = getattr(self, name)[kept]
-        used, found.store[splits.n_new :] = np.unique(self.store[kept], return_inverse=True)
-        found.store[splits.n_new :] += len(found.stores)
-        found.stores += [self.stores[which] for which in used]
-        return found
+            getattr(cells, name)[splits.n_new :] = getattr(self, name)[old]
+        used, cells.store[splits.n_new :] = np.unique(self.store[old], return_inverse=True)
+        cells.store[splits.n_new :] += len(cells.stores)
+        cells.stores += [self.stores[which] for which in used]
+        return cells
 
     def _together(self, splits: CellSplits) -> Iterator[tuple[int, Index]]:
         """Splits of cells in one store, in parts of not too many rows."""
         store = self.store[splits.cell]
         for which in np.unique(store):
-            own = np.flatnonzero(store == which)
-            rows = np.cumsum(self.sizes[splits.cell[own]])
-            for some in np.split(own, np.flatnonzero(np.diff(rows // ROWS)) + 1):
+            together = np.flatnonzero(store == which)
+            rows = np.cumsum(self.sizes[splits.cell[together]])
+            for some in np.split(together, np.flatnonzero(np.diff(rows // ROWS)) + 1):
                 yield int(which), some
 
     def rows_of(self, cells: Index) -> tuple[slice | Index, Index]:
@@ -130,16 +130,16 @@ class StoredCells(CellCounts, Generic[S]):
 def ranges(start: Index, sizes: Index) -> Index:
     """start[0], start[0] + 1, ..., one range after the other."""
     before = np.cumsum(sizes) - sizes
-    found: Index = np.arange(int(sizes.sum())) + np.repeat(start - before, sizes)
-    return found
+    positions: Index = np.arange(int(sizes.sum())) + np.repeat(start - before, sizes)
+    return positions
 
 
 def order_by(key: Index, n: int) -> Index:
     """Positions in the order of small numbers below n, equal ones in their order."""
     kind: npt.DTypeLike = np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.int64
     narrow: npt.NDArray[Any] = key.astype(kind)
-    found: Index = np.argsort(narrow, kind="stable")
-    return found
+    order: Index = np.argsort(narrow, kind="stable")
+    return order
 
 
 # BitCells: cells of yes/no records, packed into 64-bit words and counted bit by bit.
@@ -163,16 +163,18 @@ _FULL = 255
 _PACKED_AT_ONCE = 1 << 15
 
 
-def packed(codes: Codes, places: Sequence[int]) -> Words:
+def packed(codes: Codes, attributes: Sequence[int]) -> Words:
     """The yes/no answers in these columns of records as words."""
-    n, d = len(codes), len(places)
-    columns: slice | list[int] = slice(None) if list(places) == list(range(d)) else list(places)
-    found = np.zeros((n, -(-d // 64) * 8), np.uint8)
+    n, d = len(codes), len(attributes)
+    columns: slice | list[int] = (
+        slice(None) if list(attributes) == list(range(d)) else list(attributes)
+    )
+    octets = np.zeros((n, -(-d // 64) * 8), np.uint8)
     for start in range(0, n, _PACKED_AT_ONCE):
         block = np.ascontiguousarray(codes[start : start + _PACKED_AT_ONCE, columns], np.uint8)
         bits = np.packbits(block, axis=1, bitorder="little")
-        found[start : start + len(block), : bits.shape[1]] = bits
-    return found.view("<u8")
+        octets[start : start + len(block), : bits.shape[1]] = bits
+    return octets.view("<u8")
 
 
 def unpacked(words: Words, n_attributes: int) -> Codes:
@@ -195,42 +197,44 @@ class BitCells(StoredCells[Words]):
         words = words.take(order_by(classes, 2), axis=0)
         sizes = np.bincount(classes, minlength=2)
         ones = ones_of_ranges(words, np.array([0, sizes[0]]), sizes)[:, :n_attributes]
-        found = cls(target, unit, _counts(ones[None], sizes[None]), [words])
-        found.sizes[0] = len(words)
-        return found
+        cells = cls(target, unit, _counts(ones[None], sizes[None]), [words])
+        cells.sizes[0] = len(words)
+        return cells
 
     def empty(self, counts: Array) -> BitCells:
         return BitCells(self.target, self.unit, counts, [])
 
     def split(self, store: Words, splits: CellSplits, some: Index, last: bool) -> NewCells[Words]:
         cells = splits.cell[some]
-        rows, own = self.rows_of(cells)
+        rows, split = self.rows_of(cells)
         attribute = splits.attribute[some]
         words = store[rows] if isinstance(rows, slice) else store.take(rows, axis=0)
-        answers = _bits(words, attribute[own])
-        key = (own * 2 + answers) * 2 + _bits(words, self.target)
+        answers = _bits(words, attribute[split])
+        key = (split * 2 + answers) * 2 + _bits(words, self.target)
         words = words.take(order_by(key, 4 * len(some)), axis=0)
         sizes = np.bincount(key, minlength=4 * len(some)).reshape(-1, 2, 2)
         counts = self._half_counts(words, sizes, cells)
-        places = np.take_along_axis(splits.places[some], splits.branches[some, :2], axis=1)
-        wanted = places >= 0
+        numbers = np.take_along_axis(splits.places[some], splits.branches[some, :2], axis=1)
+        stays = numbers >= 0
         by_half, start = sizes.sum(axis=2), np.cumsum(sizes.sum(axis=2)).reshape(-1, 2)
         start -= by_half
         stored = None
         if not last:
             stored = words
-            if not wanted.all():
-                stored = words.take(ranges(start[wanted], by_half[wanted]), axis=0)
-        return NewCells(places[wanted], by_half[wanted], counts[wanted], stored)
+            if not stays.all():
+                stored = words.take(ranges(start[stays], by_half[stays]), axis=0)
+        return NewCells(numbers[stays], by_half[stays], counts[stays], stored)
 
     def _half_counts(self, words: Words, sizes: Index, cells: Index) -> Array:
         """Counts of both halves of each cell; `sizes` is cells x answers x classes."""
         smaller = sizes.argmin(axis=1)[:, None]
         start = (np.cumsum(sizes.ravel()) - sizes.ravel()).reshape(sizes.shape)
-        own_start, own = (np.take_along_axis(x, smaller, axis=1)[:, 0] for x in (start, sizes))
-        ones = ones_of_ranges(words, own_start.ravel(), own.ravel())
+        smaller_start, smaller_sizes = (
+            np.take_along_axis(x, smaller, axis=1)[:, 0] for x in (start, sizes)
+        )
+        ones = ones_of_ranges(words, smaller_start.ravel(), smaller_sizes.ravel())
         n_attributes = self.counts.shape[1] // 2
-        part = _counts(ones[:, :n_attributes].reshape(len(cells), 2, -1), own)
+        part = _counts(ones[:, :n_attributes].reshape(len(cells), 2, -1), smaller_sizes)
         other = self.counts[cells] - part
         first = (smaller[:, 0] == 0)[:, None]
         return np.stack([np.where(first, part, other), np.where(first, other, part)], axis=1)
@@ -240,10 +244,10 @@ def _bits(words: Words, attribute: int | Index) -> Index:
     """The answer of each row to an attribute, or to one per row."""
     word, bit = np.divmod(attribute, 64)
     if np.size(attribute) == 1:
-        own = words[:, int(np.ravel(word)[0])]
+        row_words = words[:, int(np.ravel(word)[0])]
     else:
-        own = words[np.arange(len(words)), word]
-    return ((own >> np.asarray(bit, np.uint64)) & np.uint64(1)).astype(np.intp)
+        row_words = words[np.arange(len(words)), word]
+    return ((row_words >> np.asarray(bit, np.uint64)) & np.uint64(1)).astype(np.intp)
 
 
 def _counts(ones: Index, sizes: Index) -> Array:
@@ -254,15 +258,15 @@ def _counts(ones: Index, sizes: Index) -> Array:
 
 def ones_of_ranges(words: Words, start: Index, sizes: Index) -> Index:
     """How many rows of each range have each bit, ranges x bits."""
-    found = np.zeros((len(start), 64 * words.shape[1]), np.int64)
+    ones = np.zeros((len(start), 64 * words.shape[1]), np.int64)
     many = sizes >= _MANY
     for i in np.flatnonzero(many):
-        found[i] = _ones_of_many(words[start[i] : start[i] + sizes[i]])
+        ones[i] = _ones_of_many(words[start[i] : start[i] + sizes[i]])
     few = np.flatnonzero(~many & (sizes > 0))
     step = np.cumsum(sizes[few]) // _UNPACKED
     for some in np.split(few, np.flatnonzero(np.diff(step)) + 1) if len(few) else ():
-        found[some] = _ones_of_few(words, start[some], sizes[some])
-    return found
+        ones[some] = _ones_of_few(words, start[some], sizes[some])
+    return ones
 
 
 def _ones_of_few(words: Words, start: Index, sizes: Index) -> Index:
@@ -285,15 +289,15 @@ def _ones_of_many(rows: Words) -> Index:
         block = rows[start : min(start + _AT_ONCE, n)].reshape(_ADDED, -1)
         for plane, added in zip(planes, _added(list(block)), strict=True):
             plane.append(added.reshape(-1, rows.shape[1]))
-    found = _ones(rows[n:])
+    ones = _ones(rows[n:])
     for power, plane in enumerate(planes):
-        found += _ones(np.concatenate(plane)) << power
-    return found
+        ones += _ones(np.concatenate(plane)) << power
+    return ones
 
 
 def _added(rows: list[Words]) -> list[Words]:
     """The sum of each bit over 31 rows, as 5 rows of binary digits, the lowest first."""
-    found = []
+    digits = []
     while rows:
         carries = []
         while len(rows) > 2:
@@ -301,18 +305,18 @@ def _added(rows: list[Words]) -> list[Words]:
             both = a ^ b
             rows.insert(0, both ^ c)
             carries.append((a & b) | (both & c))
-        found.append(rows[0])
+        digits.append(rows[0])
         rows = carries
-    return found
+    return digits
 
 
 def _ones(rows: Words) -> Index:
     """How many rows have each bit, by unpacking them."""
-    found = np.zeros(64 * rows.shape[1], np.int64)
+    ones = np.zeros(64 * rows.shape[1], np.int64)
     for start in range(0, len(rows), _UNPACKED):
         block = rows[start : start + _UNPACKED]
-        found += _ones_of_few(block, np.zeros(1, np.intp), np.array([len(block)]))[0]
-    return found
+        ones += _ones_of_few(block, np.zeros(1, np.intp), np.array([len(block)]))[0]
+    return ones
 
 
 # CodeCells: cells of records with any number of categories, counted attribute by attribute.
@@ -351,11 +355,11 @@ class CodeCells(StoredCells[CodeRows]):
     def of(cls, rows: CodeRows, sizes: tuple[int, ...], target: int, unit: float) -> CodeCells:
         """One cell with all rows."""
         n = rows.codes.shape[1]
-        found = cls(sizes, target, unit, np.zeros((0, 0, 0)), [rows])
-        counts = found._counts(rows, np.zeros(n, np.intp), 1)
-        found = cls(sizes, target, unit, counts, [rows])
-        found.sizes[0] = n
-        return found
+        cells = cls(sizes, target, unit, np.zeros((0, 0, 0)), [rows])
+        counts = cells._counts(rows, np.zeros(n, np.intp), 1)
+        cells = cls(sizes, target, unit, counts, [rows])
+        cells.sizes[0] = n
+        return cells
 
     def empty(self, counts: Array) -> CodeCells:
         return CodeCells(self.categories, self.target, self.unit, counts, [])
@@ -363,43 +367,45 @@ class CodeCells(StoredCells[CodeRows]):
     def split(
         self, store: CodeRows, splits: CellSplits, some: Index, last: bool
     ) -> NewCells[CodeRows]:
-        rows, own = self.rows_of(splits.cell[some])
+        rows, split = self.rows_of(splits.cell[some])
         attribute = splits.attribute[some]
         if len(some) == 1:
             answers = store.codes[attribute[0], rows]
         else:
-            answers = store.codes[attribute[own], rows]
+            answers = store.codes[attribute[split], rows]
         number = np.unique(splits.places[some])
         number = number[number != NONE]
         local = np.full(splits.n_new + 1, len(number))
         local[number] = np.arange(len(number))
-        places = local[np.concatenate([splits.places[some], np.full((len(some), 1), NONE)], axis=1)]
-        place = np.take_along_axis(places, splits.branches[some], axis=1)[own, answers]
-        return self._moved(store, rows, place, number, last)
+        numbers = local[
+            np.concatenate([splits.places[some], np.full((len(some), 1), NONE)], axis=1)
+        ]
+        new_cell = np.take_along_axis(numbers, splits.branches[some], axis=1)[split, answers]
+        return self._moved(store, rows, new_cell, number, last)
 
     def _moved(
-        self, store: CodeRows, rows: slice | Index, place: Index, number: Index, last: bool
+        self, store: CodeRows, rows: slice | Index, new_cell: Index, number: Index, last: bool
     ) -> NewCells[CodeRows]:
         """The rows that go to new cells; those with a place beyond these are dropped."""
-        order = order_by(place, len(number) + 1)
-        sizes = np.bincount(place, minlength=len(number) + 1)[:-1]
+        order = order_by(new_cell, len(number) + 1)
+        sizes = np.bincount(new_cell, minlength=len(number) + 1)[:-1]
         order = order[: int(sizes.sum())]
-        found = store.take(order + rows.start if isinstance(rows, slice) else rows[order])
-        counts = self._counts(found, place[order], len(number))
-        return NewCells(number, sizes, counts, None if last else found)
+        moved = store.take(order + rows.start if isinstance(rows, slice) else rows[order])
+        counts = self._counts(moved, new_cell[order], len(number))
+        return NewCells(number, sizes, counts, None if last else moved)
 
     def _counts(self, rows: CodeRows, cell: Index, n: int) -> Array:
         """Counts of n cells, given the cell of each row."""
         classes = self.categories[self.target]
         base = cell * classes + rows.codes[self.target]
         scaled = {k: base * k for k in set(self.categories)}
-        found = np.empty((n, sum(self.categories), classes))
+        all_counts = np.empty((n, sum(self.categories), classes))
         start = 0
         for codes, k in zip(rows.codes, self.categories, strict=True):
             counts = np.bincount(scaled[k] + codes, rows.weights, n * k * classes)
-            found[:, start : start + k] = counts.reshape(n, classes, k).swapaxes(1, 2)
+            all_counts[:, start : start + k] = counts.reshape(n, classes, k).swapaxes(1, 2)
             start += k
-        return found
+        return all_counts
 
 
 # StreamedCells: cells of records that do not fit in memory, counted in one pass per level.

@@ -143,7 +143,7 @@ class UnitDraws:
         cls, channel: UnitChannel, columns: tuple[int, ...], sizes: tuple[int, ...], tables: Tables
     ) -> Self:
         """The draws of a unit whose reports have these columns and sizes."""
-        own = tuple(tables[a].shape[1] for a in channel.attributes)
+        true_sizes = tuple(tables[a].shape[1] for a in channel.attributes)
         joint = tables[channel.attributes[0]]
         for a in channel.attributes[1:]:
             joint = (joint[:, :, None] * tables[a][:, None]).reshape(len(joint), -1)
@@ -153,7 +153,7 @@ class UnitDraws:
         rows = chances.reshape(-1, chances.shape[2]).cumsum(axis=1)
         rows[:, -1] = 1.0
         sums = (rows + np.arange(len(rows))[:, None]).ravel()
-        return cls(channel, columns, sizes, own, sums)
+        return cls(channel, columns, sizes, true_sizes, sums)
 
     def draw(
         self, reports: Codes, classes: Index, rng: np.random.Generator
@@ -164,9 +164,9 @@ class UnitDraws:
             cell = cell * size + reports[:, column]
         row = classes * math.prod(self.reported_sizes) + cell
         width = math.prod(self.true_sizes)
-        found = np.searchsorted(self.sums, row + rng.random(len(row)), side="right")
-        found = np.clip(found - row * width, 0, width - 1)
-        return np.unravel_index(found, self.true_sizes)
+        cells = np.searchsorted(self.sums, row + rng.random(len(row)), side="right")
+        cells = np.clip(cells - row * width, 0, width - 1)
+        return np.unravel_index(cells, self.true_sizes)
 
 
 class GroupPosterior(NamedTuple):
@@ -214,19 +214,19 @@ class RecordPosterior:
         cumulated = self.classes[:, rows]
         drawn = rng.random(len(rows), np.float32)
         classes = (drawn * cumulated[-1] >= cumulated[:-1]).sum(axis=0)
-        found = np.empty((len(rows), len(self.sizes)), self.kind)
+        records = np.empty((len(rows), len(self.sizes)), self.kind)
         reports = self.reports[rows]
         for group in self.groups:
-            own = group.strategies[:, classes, rows]
+            cumulated_strategies = group.strategies[:, classes, rows]
             drawn = rng.random(len(rows), np.float32)
-            strategy = (drawn * own[-1] >= own[:-1]).sum(axis=0)
+            strategy = (drawn * cumulated_strategies[-1] >= cumulated_strategies[:-1]).sum(axis=0)
             for s, units in enumerate(group.units):
                 some = np.flatnonzero(strategy == s)
                 for unit in units:
                     answers = unit.draw(reports[some], classes[some], rng)
                     for a, codes in zip(unit.channel.attributes, answers, strict=True):
-                        found[some, a] = codes
-        return found
+                        records[some, a] = codes
+        return records
 
 
 def _units(

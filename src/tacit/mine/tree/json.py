@@ -16,7 +16,6 @@ list of its class chances.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,14 +59,31 @@ def tree_of(nodes: object, schema: Schema, target: str, n_records: int) -> Tree:
     """The tree that plain nodes describe; an error names the node that is wrong."""
     if not isinstance(nodes, list) or not nodes:
         raise FileError("nodes must be a list of at least one node")
-    read = []
+    n, n_classes = len(nodes), schema[target].size
+    attribute, child = np.full(n, NONE), np.full((n, max(schema.sizes)), NONE)
+    value, covariance = np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes))
     for number, plain in enumerate(nodes):
         try:
-            read.append(_parse_node(plain, number, len(nodes), schema[target], schema))
+            fields = _node_fields(plain, number)
+            if "attribute" in fields:
+                attribute[number] = a = _attribute(fields["attribute"], schema)
+                if schema.names[a] == target:
+                    raise FileError(f"it is split by the target {target!r}")
+                branches = _branches(fields["branches"], schema.attributes[a], range(number + 1, n))
+                child[number, : len(branches)] = branches
+            value[number] = finite_numbers(fields["shares"], (n_classes,), "shares")
+            shape = (n_classes, n_classes)
+            covariance[number] = finite_numbers(fields["covariance"], shape, "covariance")
         except TacitError as error:
             raise FileError(f"node {number}: {error}") from None
-    _check_order(read)
-    tree = _tree(read, max(schema.sizes), n_records)
+    children = [np.unique(row[row != NONE]) for row in child]
+    _check_order(children)
+    parent, label_source = np.full(n, NONE), np.arange(n)
+    for number, plain in enumerate(nodes):
+        parent[children[number]] = number
+        if plain["takes_parents_class"]:
+            label_source[number] = label_source[parent[number]]
+    tree = Tree(attribute, parent, child, value, covariance, label_source, n_records)
     for number, (plain, label) in enumerate(zip(nodes, tree.label.tolist(), strict=True)):
         if schema[target].find(plain["class"]) != label:
             raise FileError(
@@ -77,24 +93,7 @@ def tree_of(nodes: object, schema: Schema, target: str, n_records: int) -> Tree:
     return tree
 
 
-@dataclass(frozen=True, eq=False)
-class _ParsedNode:
-    """One node; `child` has the node that each category leads to, and is empty for a leaf."""
-
-    attribute: int
-    child: Index
-    takes_parents_class: bool
-    shares: Array
-    covariance: Array
-
-    @property
-    def children(self) -> list[int]:
-        return [int(node) for node in np.unique(self.child)]
-
-
-def _parse_node(
-    plain: object, number: int, n: int, target: Attribute, schema: Schema
-) -> _ParsedNode:
+def _node_fields(plain: object, number: int) -> Mapping[str, Any]:
     fields = _fields(plain, _REQUIRED, _SPLIT)
     if type(fields["node"]) is not int or fields["node"] != number:
         raise FileError(f"nodes are numbered in order from 0, got {fields['node']!r}")
@@ -103,24 +102,18 @@ def _parse_node(
         raise FileError(
             f"takes_parents_class must be true or false, at node 0 false, got {inherits!r}"
         )
-    attribute, child = NONE, np.zeros(0, np.intp)
-    given = [key for key in _SPLIT if key in fields]
-    if len(given) == 1:
+    if ("attribute" in fields) != ("branches" in fields):
         raise FileError("attribute and branches come together; a leaf has neither")
-    if given:
-        name = fields["attribute"]
-        if not isinstance(name, str):
-            raise FileError(f"attribute must be a text, got {name!r}")
-        attribute = schema.index(name)
-        if name == target.name:
-            raise FileError(f"it is split by the target {name!r}")
-        child = _parse_branches(fields["branches"], schema[name], range(number + 1, n))
-    shares = finite_numbers(fields["shares"], (target.size,), "shares")
-    covariance = finite_numbers(fields["covariance"], (target.size, target.size), "covariance")
-    return _ParsedNode(attribute, child, inherits, shares, covariance)
+    return fields
 
 
-def _parse_branches(branches: object, attribute: Attribute, below: range) -> Index:
+def _attribute(name: object, schema: Schema) -> int:
+    if not isinstance(name, str):
+        raise FileError(f"attribute must be a text, got {name!r}")
+    return schema.index(name)
+
+
+def _branches(branches: object, attribute: Attribute, below: range) -> Index:
     """The node that each category leads to, one of those in `below`."""
     child = np.full(attribute.size, NONE)
     if not isinstance(branches, list) or len(branches) < 2:
@@ -143,7 +136,7 @@ def _parse_branches(branches: object, attribute: Attribute, below: range) -> Ind
     return child
 
 
-def _check_order(nodes: list[_ParsedNode]) -> None:
+def _check_order(children: list[Index]) -> None:
     """Check that a depth-first walk from the root visits all nodes, once each, in their order."""
     waiting, expected = [0], 0
     while waiting:
@@ -153,40 +146,21 @@ def _check_order(nodes: list[_ParsedNode]) -> None:
                 f"branches must lead to every node once, depth-first: they lead to node {node} "
                 f"instead of node {expected}"
             )
-        waiting.extend(reversed(nodes[node].children))
+        waiting.extend(children[node][::-1].tolist())
         expected += 1
-    if expected < len(nodes):
+    if expected < len(children):
         raise FileError(f"no branch leads to node {expected}")
-
-
-def _tree(nodes: list[_ParsedNode], width: int, n_records: int) -> Tree:
-    child = np.full((len(nodes), width), NONE)
-    parent, label_source = np.full(len(nodes), NONE), np.arange(len(nodes))
-    for number, node in enumerate(nodes):
-        child[number, : len(node.child)] = node.child
-        parent[node.children] = number
-        if node.takes_parents_class:
-            label_source[number] = label_source[parent[number]]
-    return Tree(
-        np.array([node.attribute for node in nodes]),
-        parent,
-        child,
-        np.stack([node.shares for node in nodes]),
-        np.stack([node.covariance for node in nodes]),
-        label_source,
-        n_records,
-    )
 
 
 def finite_numbers(values: object, shape: tuple[int, ...], what: str) -> Array:
     """Lists of finite numbers as an array of this shape."""
     try:
-        found = np.array(values)
+        array = np.array(values)
     except ValueError:  # lists of unequal length
-        found = np.empty(0, object)
-    if found.shape != shape or found.dtype.kind not in "if" or not np.isfinite(found).all():
+        array = np.empty(0, object)
+    if array.shape != shape or array.dtype.kind not in "if" or not np.isfinite(array).all():
         raise FileError(f"{what} must be {' x '.join(map(str, shape))} finite numbers")
-    return found.astype(np.float64)
+    return array.astype(np.float64)
 
 
 def _fields(
@@ -246,9 +220,7 @@ def _split_by(plain: dict[str, Any], features: Schema) -> int:
         raise FileError(
             f"a split has 'attribute' and 'children', got {', '.join(map(repr, plain))}"
         )
-    if not isinstance(plain["attribute"], str):
-        raise FileError(f"attribute must be a text, got {plain['attribute']!r}")
-    return features.index(plain["attribute"])
+    return _attribute(plain["attribute"], features)
 
 
 def _children(given: object, size: int, below: range) -> list[int]:

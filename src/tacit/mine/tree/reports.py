@@ -85,14 +85,14 @@ class TreeReports:
                 "the records do not fit in memory, which a tree needs unless all groups are "
                 "related, unrelated or truthful"
             )
-        places = tuple(patterns.schema.index(name) for name in design.schema.names)
+        columns = tuple(patterns.schema.index(name) for name in design.schema.names)
         return cls(
             design.schema.sizes,
             design.schema.index(target),
             np.zeros(0),
             patterns.n_records,
             tuple(weights),
-            StreamedAnswers(engine, places),
+            StreamedAnswers(engine, columns),
             (),
         )
 
@@ -128,10 +128,10 @@ class TreeReports:
     @cached_property
     def groups(self) -> Index:
         """The group of each attribute."""
-        found = np.zeros(len(self.sizes), np.intp)
+        groups = np.zeros(len(self.sizes), np.intp)
         for g, group in enumerate(self.group_weights):
-            found[list(group.attributes)] = g
-        return found
+            groups[list(group.attributes)] = g
+        return groups
 
     @property
     def has_cells(self) -> bool:
@@ -167,7 +167,7 @@ class Rows:
 
     def take(self, rows: Index | Mask) -> Rows:
         """Some of the rows."""
-        states = tuple(own[rows] for own in self.states)
+        states = tuple(states_of_group[rows] for states_of_group in self.states)
         return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
 
     def children(
@@ -192,14 +192,14 @@ class Rows:
         self, g: int, group: GroupWeights, rows: Index, by: Index, taken: Index, children: Index
     ) -> Iterator[list[npt.NDArray[Any]]]:
         """Columns of the rows in each branch, for splits by attributes of one group."""
-        own, node = self.states[g][rows], self.node[rows]
+        before, node = self.states[g][rows], self.node[rows]
         for branch in np.flatnonzero((children != NONE).any(axis=0)):
             child = children[node, branch]
-            after = group.step(own, by, taken == branch)
-            kept = np.flatnonzero((child >= 0) & ~group.dropped(after))
-            some = rows[kept]
-            states = [after[kept] if h == g else old[some] for h, old in enumerate(self.states)]
-            yield [self.pattern[some], child[kept], self.share[some], *states]
+            after = group.step(before, by, taken == branch)
+            inside = np.flatnonzero((child >= 0) & ~group.dropped(after))
+            some = rows[inside]
+            states = [after[inside] if h == g else old[some] for h, old in enumerate(self.states)]
+            yield [self.pattern[some], child[inside], self.share[some], *states]
 
     def merged(self, reports: TreeReports) -> Rows:
         """The same with rows joined that no later condition can tell apart."""
@@ -211,8 +211,10 @@ class Rows:
         rows = np.flatnonzero(spent)[first]
         shares = np.bincount(which, self.share[spent], len(nodes))
         joint = [self.pattern[rows], nodes, shares, *(states[rows] for states in self.states)]
-        kept = self.take(~spent)
-        return _rows([[kept.pattern, kept.node, kept.share, *kept.states], joint])
+        open_rows = self.take(~spent)
+        return _rows(
+            [[open_rows.pattern, open_rows.node, open_rows.share, *open_rows.states], joint]
+        )
 
 
 def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
@@ -228,8 +230,8 @@ def _answers(
     few = all(group.weights.n_states is not None for group in groups)
     sizes = design.schema.sizes
     if few and set(sizes) == {2} and patterns.n_records <= _MOST_REPEATED * len(patterns):
-        places = [patterns.schema.index(name) for name in design.schema.names]
-        return PackedAnswers(packed(patterns.patterns, places), len(sizes))
+        columns = [patterns.schema.index(name) for name in design.schema.names]
+        return PackedAnswers(packed(patterns.patterns, columns), len(sizes))
     codes = np.zeros((len(sizes), len(patterns)), code_type(design.schema))
     for group in groups:
         for a, column in group.answers.items():

@@ -219,14 +219,14 @@ class HitWeights:
     @cached_property
     def whole(self) -> Array:
         """g."""
-        found = self.source.group.weights(self.events, self.source.states)
-        return found[:, None, None, :, None, None]
+        weights = self.source.group.weights(self.events, self.source.states)
+        return weights[:, None, None, :, None, None]
 
     def _parted(self, *attributes: int) -> Array:
-        found = self.source.group.parted(self.events, attributes, self.source.states)
+        weights = self.source.group.parted(self.events, attributes, self.source.states)
         if self.source.group.by_attribute:
-            return found
-        return found[..., 1:, 1:] if len(attributes) > 1 else found[..., 1:]  # no misses
+            return weights
+        return weights[..., 1:, 1:] if len(attributes) > 1 else weights[..., 1:]  # no misses
 
     def _inside(self, g: Array) -> Array:
         return g if self.free is None else np.where(self.free[:, :, None, None, None, None], g, 0.0)
@@ -293,8 +293,8 @@ class ClassTables(ABC):
         for some in chunks(len(nodes), squares[0, 0].size * 8):
             at = nodes[some], which[some]
             parts.append(self._products(squares[at], self._weights(*at)))
-        own, cross = zip(*parts, strict=True)
-        return np.concatenate(own), np.concatenate(cross)
+        moments, cross = zip(*parts, strict=True)
+        return np.concatenate(moments), np.concatenate(cross)
 
     @abstractmethod
     def _table_weights(self, g: HitWeights) -> Array:
@@ -348,8 +348,8 @@ class SameGroup(ClassTables):
         # States and hits as one axis: arithmetic on short axes is slow.
         hits = g.both.shape[3:]
         both, by_category, by_class, whole = (
-            np.broadcast_to(own, (*own.shape[:3], *hits)).reshape(*own.shape[:3], -1)
-            for own in (g.both, g.by_category, g.by_class, g.whole)
+            np.broadcast_to(weights, (*weights.shape[:3], *hits)).reshape(*weights.shape[:3], -1)
+            for weights in (g.both, g.by_category, g.by_class, g.whole)
         )
         r, q = r[..., None], q[..., None]
         phi = both - r * by_class - q * (by_category - r * whole)
@@ -373,22 +373,22 @@ class OtherGroup(ClassTables):
 
     def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
         flat = squares.reshape(*squares.shape[:3], -1)
-        own, cross = weighted(flat, g.by_category**2), weighted(flat, g.by_category * g.whole)
-        shape = (*own.shape[:2], *squares.shape[3:])
-        return own.reshape(shape), cross.reshape(shape)
+        moments, cross = weighted(flat, g.by_category**2), weighted(flat, g.by_category * g.whole)
+        shape = (*moments.shape[:2], *squares.shape[3:])
+        return moments.reshape(shape), cross.reshape(shape)
 
 
 def weighted(sums: Array, g: Array) -> Array:
     """Sums of pairs x s x v' x c' times weights of pairs x v x c x s x hv x hc, summed over s."""
-    found = np.zeros((len(sums), *map(max, g.shape[1:3], sums.shape[2:4])))
+    total = np.zeros((len(sums), *map(max, g.shape[1:3], sums.shape[2:4])))
     for hv in range(g.shape[4]):
         if not g[..., hv, :].any():
             continue
         by_category = _part(sums, 2, hv, g.shape[4])
         for hc in range(g.shape[5]):
-            if (own := g[..., hv, hc]).any():
-                found += _summed(_part(by_category, 3, hc, g.shape[5]), own)
-    return found
+            if (weights := g[..., hv, hc]).any():
+                total += _summed(_part(by_category, 3, hc, g.shape[5]), weights)
+    return total
 
 
 def _summed(sums: Array, g: Array) -> Array:
@@ -398,14 +398,14 @@ def _summed(sums: Array, g: Array) -> Array:
     return sum((sums[:, s] * g[..., s] for s in range(sums.shape[1])), np.zeros(()))
 
 
-def moments_by_class(squares: Array, one: Array, other: Array) -> tuple[Array, Array]:
+def moments_by_class(squares: Array, weights_1: Array, weights_2: Array) -> tuple[Array, Array]:
     """Means of products of weights for each two classes, pairs x v x c x c'.
 
-    First those of `one` and `one`, then those of `one` and `other`.
+    First those of `weights_1` with itself, then those of `weights_1` and `weights_2`.
     """
     answers = squares.shape[3]
-    first, second = by_answer(one, answers), by_answer(other, answers)
-    parts = [_part(squares, 2, hv, one.shape[4]) for hv in range(one.shape[4])]
+    first, second = by_answer(weights_1, answers), by_answer(weights_2, answers)
+    parts = [_part(squares, 2, hv, weights_1.shape[4]) for hv in range(weights_1.shape[4])]
     sums = np.stack(parts, axis=3)[:, :, :, None].transpose(0, 2, 3, 1, 4, 5)
     weights = sums * first
     shape = (*weights.shape[:3], -1)
@@ -442,7 +442,7 @@ class ReportTables(NodeTables):
 
     def __init__(self, reports: TreeReports, events: Events) -> None:
         super().__init__(reports, events)
-        self.own = int(reports.groups[reports.target])
+        self.class_group = int(reports.groups[reports.target])
 
     @abstractmethod
     def states(self, g: int) -> States:
@@ -461,11 +461,13 @@ class ReportTables(NodeTables):
 
     def by_class(self) -> tuple[Array, Array]:
         """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
-        group = self.reports.group_weights[self.own]
+        group = self.reports.group_weights[self.class_group]
         sums, squares = (self.class_sums(squared)[:, :, None] for squared in (False, True))
         value, moment = [], []
         for some in chunks(self.n, sums[0].size * 4):
-            g = group.parted(self.events.take(some), (self.reports.target,), self.states(self.own))
+            g = group.parted(
+                self.events.take(some), (self.reports.target,), self.states(self.class_group)
+            )
             g = g[:, None, :, :, None, 0 if group.by_attribute else 1 :]
             value.append(weighted(sums[some], g)[:, 0])
             moment.append(moments_by_class(squares[some], g, g)[0][:, 0])
@@ -481,7 +483,7 @@ class ReportTables(NodeTables):
             members = tuple(a for a in group.attributes if a in some)
             states, sums = self.states(g), partial(self.sums, g)
             source = GroupSums(group, self.events, states, reports.target, reports.n_records, sums)
-            kind = SameGroup if g == self.own else OtherGroup
+            kind = SameGroup if g == self.class_group else OtherGroup
             for together in self._alike(g, members):
                 yield kind(source, together)
 
@@ -495,7 +497,7 @@ class ReportTables(NodeTables):
     def conditioned(self) -> Mask:
         """Whether a node has a condition on a group, groups x nodes."""
         fewer = self.choices < self.reports.sizes
-        return np.stack([fewer[:, own.attributes].any(1) for own in self.reports.group_weights])
+        return np.stack([fewer[:, group.attributes].any(1) for group in self.reports.group_weights])
 
     def variance_floor(self, attribute: Index) -> Array:
         """Variance floor from one unseen report, after a split by an attribute per node.
@@ -507,10 +509,10 @@ class ReportTables(NodeTables):
         if reports.exact:
             return np.zeros(self.n)
         touched = self.conditioned.copy()
-        touched[self.own] = True
+        touched[self.class_group] = True
         touched[reports.groups[attribute], np.arange(self.n)] = True
-        each = np.array([group.heaviest for group in reports.group_weights])
-        weight = np.where(touched, each[:, None], 1.0).prod(axis=0)
+        heaviest = np.array([group.heaviest for group in reports.group_weights])
+        weight = np.where(touched, heaviest[:, None], 1.0).prod(axis=0)
         return np.asarray(np.maximum(weight**2 - weight, 0) / reports.n_records)
 
 
@@ -556,10 +558,10 @@ class RowTables(ReportTables):
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
         """Wanted children in parts, so that not too many rows are processed together."""
-        places = np.flatnonzero(wanted)
+        children = np.flatnonzero(wanted)
         rows = np.bincount(self.rows.node, minlength=self.n)
-        needed = np.cumsum(np.repeat(rows, wanted.shape[1])[places])
-        for part in np.split(places, np.flatnonzero(np.diff(needed // ROWS)) + 1):
+        needed = np.cumsum(np.repeat(rows, wanted.shape[1])[children])
+        for part in np.split(children, np.flatnonzero(np.diff(needed // ROWS)) + 1):
             if len(part):
                 some = np.zeros(wanted.size, bool)
                 some[part] = True
@@ -569,27 +571,27 @@ class RowTables(ReportTables):
         return self._states[g][0]
 
     def sums(self, g: int, attributes: tuple[int, ...], squared: bool) -> Array:
-        rest = self._rest({g, self.own})[squared]
-        if g == self.own:
+        rest = self._rest({g, self.class_group})[squared]
+        if g == self.class_group:
             return np.stack([self._by_answers(g, a, [rest])[..., 0] for a in attributes], axis=1)
         classes = self._classes.T
         if not squared:
-            weights = [rest * own for own in classes]
+            weights = [rest * weight for weight in classes]
             return np.stack([self._by_answers(g, a, weights)[..., 0, :] for a in attributes], 1)
         first, second = np.triu_indices(len(classes))
         weights = [rest * classes[c] * classes[d] for c, d in zip(first, second, strict=True)]
-        found = np.stack([self._by_answers(g, a, weights)[..., 0, :] for a in attributes], 1)
-        place = np.zeros((len(classes), len(classes)), np.intp)
-        place[first, second] = place[second, first] = np.arange(len(first))
-        return np.asarray(found[..., place])
+        sums = np.stack([self._by_answers(g, a, weights)[..., 0, :] for a in attributes], 1)
+        pair = np.zeros((len(classes), len(classes)), np.intp)
+        pair[first, second] = pair[second, first] = np.arange(len(first))
+        return np.asarray(sums[..., pair])
 
     def class_sums(self, squared: bool) -> Array:
-        rest = self._rest({self.own})[squared]
-        return self._by_answers(self.own, None, [rest])[:, :, 0, :, 0]
+        rest = self._rest({self.class_group})[squared]
+        return self._by_answers(self.class_group, None, [rest])[:, :, 0, :, 0]
 
     def by_row(self) -> Array:
         """g(E, c) of every row, rows x classes."""
-        rest, _ = self._rest({self.own})
+        rest, _ = self._rest({self.class_group})
         return np.asarray(self._classes * (rest / self.rows.share)[:, None])
 
     @cached_property
@@ -607,8 +609,8 @@ class RowTables(ReportTables):
         if group.exact or all(events.allowed[:, events.span(a)].all() for a in group.attributes):
             return None
         kinds, index = self._states[g]
-        found = group.weights(events, kinds)
-        return found[0, index] if len(found) == 1 else found[self.rows.node, index]
+        weights = group.weights(events, kinds)
+        return weights[0, index] if len(weights) == 1 else weights[self.rows.node, index]
 
     def _rest(self, without: set[int]) -> tuple[Array, Array]:
         """Shares times the other groups' weights, and times their squares."""
@@ -621,8 +623,8 @@ class RowTables(ReportTables):
     @cached_property
     def _classes(self) -> Array:
         """The weight of the class's own group in each row for each class, rows x classes."""
-        target, group = self.reports.target, self.reports.group_weights[self.own]
-        kinds, index = self._states[self.own]
+        target, group = self.reports.target, self.reports.group_weights[self.class_group]
+        kinds, index = self._states[self.class_group]
         g = group.parted(self.events, (target,), kinds)
         node = self.rows.node if len(g) > 1 else 0
         if not group.by_attribute:
@@ -643,7 +645,7 @@ class RowTables(ReportTables):
             key = key * k + self.answers[a]
         n_states = len(self.states(g))
         shape = (self.n, n_states, cells // n_states, k)
-        sums = [np.bincount(key, own, self.n * cells * k).reshape(shape) for own in weights]
+        sums = [np.bincount(key, weight, self.n * cells * k).reshape(shape) for weight in weights]
         return np.asarray(np.stack(sums, axis=-1), np.float64).swapaxes(2, 3)
 
     def _base(self, g: int) -> tuple[Index, int]:
@@ -655,7 +657,7 @@ class RowTables(ReportTables):
             kinds, index = self._states[g]
             cells = len(kinds)
             base = self.rows.node * cells + index if cells > 1 else self.rows.node
-            if g == self.own and self.reports.group_weights[g].by_attribute:
+            if g == self.class_group and self.reports.group_weights[g].by_attribute:
                 n_classes = self.reports.sizes[self.reports.target]
                 base, cells = (
                     base * n_classes + self.answers[self.reports.target],
@@ -723,14 +725,14 @@ def settled_state(group: GroupWeights) -> int:
 
 def transitions(group: GroupWeights) -> list[Transition]:
     """What a condition does to the cells of a group."""
-    states, settled, found = _states(group), settled_state(group), []
+    states, settled, moves = _states(group), settled_state(group), []
     for side, hit in ((_HIT, True), (_MISS, False)):
         after = group.step(states, group.attributes[0], np.full(len(states), hit))
         live = np.flatnonzero(~group.dropped(after) & (after != settled))
-        found += [Transition(int(s), side, int(after[s])) for s in live]
+        moves += [Transition(int(s), side, int(after[s])) for s in live]
     if settled != NONE:
-        found += [Transition(0, _ALL, settled, first=True), Transition(settled, _ALL, settled)]
-    return found
+        moves += [Transition(0, _ALL, settled, first=True), Transition(settled, _ALL, settled)]
+    return moves
 
 
 def _states(group: GroupWeights) -> States:
@@ -765,12 +767,12 @@ class CellTables(ReportTables):
 
     @classmethod
     def root(cls, reports: TreeReports) -> CellTables:
-        one = np.zeros(1, np.intp)
-        cells = CellStates(one, one, np.zeros((1, len(reports.group_weights)), np.int8))
+        zero = np.zeros(1, np.intp)
+        cells = CellStates(zero, zero, np.zeros((1, len(reports.group_weights)), np.int8))
         return cls(reports, Events.certain(reports.sizes), reports.cells(), cells)
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        cells, places = self.cells, np.flatnonzero(wanted)
+        cells, children = self.cells, np.flatnonzero(wanted)
         group = self.reports.groups[attribute[cells.node]]
         state = cells.states[np.arange(len(cells.node)), group]
         moves = np.zeros((len(self.reports.group_weights), 1 + state.max(initial=0)), np.intp)
@@ -782,8 +784,10 @@ class CellTables(ReportTables):
         rows = self.counts.sizes[cells.cell] * moves[group, state]
         moved = np.bincount(cells.node, rows, self.n) / np.maximum(wanted.sum(axis=1), 1)
         each = np.bincount(cells.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
-        total = np.cumsum(np.repeat(moved * self.counts.row_bytes + each, wanted.shape[1])[places])
-        for part in np.split(places, np.flatnonzero(np.diff(total // MEMORY)) + 1):
+        total = np.cumsum(
+            np.repeat(moved * self.counts.row_bytes + each, wanted.shape[1])[children]
+        )
+        for part in np.split(children, np.flatnonzero(np.diff(total // MEMORY)) + 1):
             if len(part):
                 some = np.zeros(wanted.size, bool)
                 some[part] = True
@@ -800,20 +804,22 @@ class CellTables(ReportTables):
         key = cell * self.n + self._same_splits(attribute, branches)[node]
         _, first, split = np.unique(key[~stays], return_index=True, return_inverse=True)
         n_branches = wanted.shape[1]
-        made, number = np.unique(split.ravel() * n_branches + branch[~stays], return_inverse=True)
-        kept, carried = np.unique(cell[stays], return_inverse=True)
+        new_cells, number = np.unique(
+            split.ravel() * n_branches + branch[~stays], return_inverse=True
+        )
+        old_cells, carried = np.unique(cell[stays], return_inverse=True)
         new = np.empty(len(cell), np.intp)
-        new[~stays], new[stays] = number.ravel(), len(made) + carried.ravel()
-        places = np.full(len(first) * n_branches, NONE)
-        places[made] = np.arange(len(made))
+        new[~stays], new[stays] = number.ravel(), len(new_cells) + carried.ravel()
+        numbers = np.full(len(first) * n_branches, NONE)
+        numbers[new_cells] = np.arange(len(new_cells))
         nodes = node[~stays][first]
         splits = CellSplits(
             cell[~stays][first],
             attribute[nodes],
             branches[nodes],
-            places.reshape(-1, n_branches),
-            len(made),
-            kept,
+            numbers.reshape(-1, n_branches),
+            len(new_cells),
+            old_cells,
         )
         inside = np.asarray(branches[parents] == which[:, None])
         return CellTables(
@@ -840,42 +846,44 @@ class CellTables(ReportTables):
         state = self.cells.states[entry, group]
         for g, weights in enumerate(reports.group_weights):
             for move in transitions(weights):
-                own = (group == g) & (state == move.before)
+                moved = (group == g) & (state == move.before)
                 if move.first:
-                    own &= ~self.conditioned[g, self.cells.node[entry]]
-                parts.append((np.flatnonzero(own), move))
-        places = np.concatenate([own for own, _ in parts])
-        many = [len(own) for own, _ in parts]
+                    moved &= ~self.conditioned[g, self.cells.node[entry]]
+                parts.append((np.flatnonzero(moved), move))
+        entries = np.concatenate([moved for moved, _ in parts])
+        many = [len(moved) for moved, _ in parts]
         sides = np.repeat([move.side for _, move in parts], many)
         after = np.repeat([move.after for _, move in parts], many)
-        order = np.argsort(child[places], kind="stable")
-        places, sides, after = places[order], sides[order], after[order]
-        states = self.cells.states[entry[places]]
-        states[np.arange(len(places)), group[places]] = after
-        return entry[places], child[places], sides, states
+        order = np.argsort(child[entries], kind="stable")
+        entries, sides, after = entries[order], sides[order], after[order]
+        states = self.cells.states[entry[entries]]
+        states[np.arange(len(entries)), group[entries]] = after
+        return entry[entries], child[entries], sides, states
 
     def states(self, g: int) -> States:
         return _states(self.reports.group_weights[g])
 
     def sums(self, g: int, attributes: tuple[int, ...], squared: bool) -> Array:
         counts = np.stack([self.counts.counts[:, self.events.span(a)] for a in attributes], axis=1)
-        found = self._by_state(g, counts, squared)
-        if g == self.own:
-            return np.moveaxis(found[:, 0], 1, 2)
-        found = np.moveaxis(found, (1, 2), (4, 2))
+        by_state = self._by_state(g, counts, squared)
+        if g == self.class_group:
+            return np.moveaxis(by_state[:, 0], 1, 2)
+        by_state = np.moveaxis(by_state, (1, 2), (4, 2))
         weights = self._class_weights(squared)
-        sums = found.reshape(self.n, -1, weights.shape[1]) @ weights
-        return sums.reshape(*found.shape[:4], *(counts.shape[-1],) * (2 if squared else 1))
+        sums = by_state.reshape(self.n, -1, weights.shape[1]) @ weights
+        return sums.reshape(*by_state.shape[:4], *(counts.shape[-1],) * (2 if squared else 1))
 
     def class_sums(self, squared: bool) -> Array:
-        own = self.events.span(self.reports.target)
-        return self._by_state(self.own, self.counts.counts[:, own].sum(axis=1), squared)[:, 0]
+        span = self.events.span(self.reports.target)
+        return self._by_state(self.class_group, self.counts.counts[:, span].sum(axis=1), squared)[
+            :, 0
+        ]
 
     def _class_weights(self, squared: bool) -> Array:
         """g(c), or g(c) g(c'), of the class's group: nodes x (state, reported class) x classes."""
-        group, target = self.reports.group_weights[self.own], self.reports.target
+        group, target = self.reports.group_weights[self.class_group], self.reports.target
         n_classes = self.reports.sizes[target]
-        g = group.parted(self.events, (target,), self.states(self.own))
+        g = group.parted(self.events, (target,), self.states(self.class_group))
         g = by_answer(g[:, None, :, :, None], n_classes)[:, 0, :, :, 0]
         g = np.moveaxis(g, 1, 3)
         if squared:
@@ -889,28 +897,28 @@ class CellTables(ReportTables):
         """
         shape = self._shape(g)
         flat = counts.reshape(len(counts), -1)
-        found = (self._matrix(g, squared) @ flat).reshape(*shape, *counts.shape[1:])
-        for axis, h in enumerate((self.own, g)):
+        sums = (self._matrix(g, squared) @ flat).reshape(*shape, *counts.shape[1:])
+        for axis, h in enumerate((self.class_group, g)):
             settled = settled_state(self.reports.group_weights[h])
             if shape[axis + 1] > 1 and settled != NONE:
-                met, rest = (np.moveaxis(found, axis + 1, 1)[:, s] for s in (0, settled))
+                met, rest = (np.moveaxis(sums, axis + 1, 1)[:, s] for s in (0, settled))
                 seen = self.conditioned[h].reshape(-1, *(1,) * (rest.ndim - 1))
                 rest -= np.where(seen, met, 0.0)
-        return np.asarray(found)
+        return np.asarray(sums)
 
     def _shape(self, g: int) -> tuple[int, int, int]:
-        own = len(self.states(self.own)) if g != self.own else 1
-        return self.n, own, len(self.states(g))
+        n_own = len(self.states(self.class_group)) if g != self.class_group else 1
+        return self.n, n_own, len(self.states(g))
 
     def _matrix(self, g: int, squared: bool) -> csr_array:
         """The weight of each cell in each row of the result."""
         if (g, squared) not in self._sparse:
             cells, (n, n_own, n_states) = self.cells, self._shape(g)
-            own = cells.states[:, self.own] if g != self.own else 0
-            row = (cells.node * n_own + own) * n_states + cells.states[:, g]
+            state = cells.states[:, self.class_group] if g != self.class_group else 0
+            row = (cells.node * n_own + state) * n_states + cells.states[:, g]
             weight = np.full(len(row), self.counts.unit)
             for h, group in enumerate(self.reports.group_weights):
-                if h not in (g, self.own) and not group.exact:
+                if h not in (g, self.class_group) and not group.exact:
                     weight = weight * self._weights(h, squared)
             shape = n * n_own * n_states, len(self.counts.counts)
             self._sparse[g, squared] = csr_array((weight, (row, cells.cell)), shape)
@@ -923,12 +931,14 @@ class CellTables(ReportTables):
         there is subtracted.
         """
         group, node = self.reports.group_weights[h], self.cells.node
-        found = group.weights(self.events, self.states(h))
-        found = np.broadcast_to(found**2 if squared else found, (self.n, found.shape[1])).copy()
+        weights = group.weights(self.events, self.states(h))
+        weights = np.broadcast_to(
+            weights**2 if squared else weights, (self.n, weights.shape[1])
+        ).copy()
         settled = settled_state(group)
         if settled != NONE:
-            found[:, 0] -= np.where(self.conditioned[h], found[:, settled], 0.0)
-        return np.asarray(found[node, self.cells.states[:, h]])
+            weights[:, 0] -= np.where(self.conditioned[h], weights[:, settled], 0.0)
+        return np.asarray(weights[node, self.cells.states[:, h]])
 
 
 def root_tables(reports: TreeReports) -> NodeTables:

@@ -100,7 +100,7 @@ def size_of_rule(allowed: Sequence[int], sizes: Sequence[int]) -> int:
     2
     """
     pairs = zip(allowed, sizes, strict=True)
-    return sum(min(1 if own == 1 else k - own, k - own) for own, k in pairs)
+    return sum(min(1 if n_allowed == 1 else k - n_allowed, k - n_allowed) for n_allowed, k in pairs)
 
 
 def log_choices(sizes: Sequence[int], n_classes: int, largest: int) -> list[float]:
@@ -111,11 +111,11 @@ def log_choices(sizes: Sequence[int], n_classes: int, largest: int) -> list[floa
     """
     numbers = [1] + [0] * largest
     for k in sizes:
-        own = [math.comb(k, j) for j in range(min(k - 1, largest + 1))]
-        own = own if k > 2 else [1, 0]
-        own[1:2] = [own[1] + k] if len(own) > 1 else []
+        subsets = [math.comb(k, j) for j in range(min(k - 1, largest + 1))]
+        subsets = subsets if k > 2 else [1, 0]
+        subsets[1:2] = [subsets[1] + k] if len(subsets) > 1 else []
         numbers = [
-            sum(own[j] * numbers[d - j] for j in range(min(d, len(own) - 1) + 1))
+            sum(subsets[j] * numbers[d - j] for j in range(min(d, len(subsets) - 1) + 1))
             for d in range(largest + 1)
         ]
     intervals = 1 + (1 if n_classes == 2 else n_classes)
@@ -210,21 +210,21 @@ class TreeView:
 
     def allowed(self, node: int) -> dict[int, Index]:
         """The categories of each attribute that the conditions above a node allow."""
-        found: dict[int, Index] = {}
+        allowed: dict[int, Index] = {}
         for a, codes in self.tree.conditions(node):
             inside = codes[codes < self.schema.sizes[a]]
-            found[a] = np.intersect1d(found[a], inside) if a in found else inside
-        return found
+            allowed[a] = np.intersect1d(allowed[a], inside) if a in allowed else inside
+        return allowed
 
     def branch(self, node: int) -> tuple[bool, list[Label]]:
         """Categories of the branch to a node; with False, all remaining ones except these."""
         parent = int(self.tree.parent[node])
         a = int(self.tree.attribute[parent])
         left = self.allowed(parent).get(a, np.arange(self.schema.sizes[a]))
-        own = np.isin(left, np.flatnonzero(self.tree.child[parent] == node))
-        named = own if 2 * own.sum() <= len(left) or own.all() else ~own
+        inside = np.isin(left, np.flatnonzero(self.tree.child[parent] == node))
+        named = inside if 2 * inside.sum() <= len(left) or inside.all() else ~inside
         categories = self.schema.attributes[a].categories
-        return named is own, [categories[code] for code in left[named]]
+        return named is inside, [categories[code] for code in left[named]]
 
     def code(self, node: int) -> int:
         """The class of a node, as a code."""
@@ -281,11 +281,11 @@ class TreeView:
 
     def _end_text(self, node: int) -> str:
         """Class, confidence and share at an end, and what is not shown."""
-        found = self.figures(node)
+        figures = self.figures(node)
         parts = [
             f"{self.target} = {self.category(node)}",
-            f"confidence {percent(found.confidence, found.confidence_stderr)}",
-            f"share {percent(found.support, found.support_stderr)}",
+            f"confidence {percent(figures.confidence, figures.confidence_stderr)}",
+            f"share {percent(figures.support, figures.support_stderr)}",
         ]
         if self.takes_parents_class(node):
             parts.append("class of its parent (its own is within noise)")
@@ -472,17 +472,17 @@ class TreeRules(TabularResult, tuple[TreeRule, ...]):
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; conditions in words."""
-        found: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             "conditions": [rule.premise() for rule in self],
             "attribute": [rule.attribute for rule in self],
             "category": [rule.category for rule in self],
         }
         numbers = [rule.numbers(level) for rule in self]
         names = numbers[0] if numbers else ()
-        found |= {name: [each[name] for each in numbers] for name in names}
-        found["n_records"] = [rule.n_records for rule in self]
-        found["estimated_from"] = [rule.estimated_from for rule in self]
-        return found
+        columns |= {name: [figures[name] for figures in numbers] for name in names}
+        columns["n_records"] = [rule.n_records for rule in self]
+        columns["estimated_from"] = [rule.estimated_from for rule in self]
+        return columns
 
     def origin(self, level: float = 0.95) -> str:
         """One sentence on the records that the figures come from, and what the intervals mean."""
@@ -516,8 +516,8 @@ class TreeRules(TabularResult, tuple[TreeRule, ...]):
             numbers = rule.numbers(level)
             for name in ("support", "confidence"):
                 stderr, *limits = (numbers[f"{name}_{end}"] for end in ("stderr", "lower", "upper"))
-                known = is_informative(stderr, *limits)
-                row += [decimals(numbers[name]), span(*limits)] if known else [UNKNOWN] * 2
+                informative = is_informative(stderr, *limits)
+                row += [decimals(numbers[name]), span(*limits)] if informative else [UNKNOWN] * 2
             body.append(row)
         heads = ("if", "then", "support", interval, "confidence", interval)
         return Table(heads, body, self.origin(level), "llrrrr")
