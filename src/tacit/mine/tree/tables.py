@@ -414,6 +414,20 @@ def moments_by_class(squares: Array, weights_1: Array, weights_2: Array) -> tupl
     return weights.reshape(shape) @ first, weights.reshape(shape) @ second
 
 
+def batches(wanted: Mask, cost: Array | Index, limit: float) -> Iterator[Mask]:
+    """The wanted children, nodes x branches, in parts of about this total cost.
+
+    `cost` is that of each child of a node; one child may cost more.
+    """
+    children = np.flatnonzero(wanted)
+    total = np.cumsum(np.repeat(cost, wanted.shape[1])[children])
+    for part in np.split(children, np.flatnonzero(np.diff(total // limit)) + 1):
+        if len(part):
+            batch = np.zeros(wanted.size, bool)
+            batch[part] = True
+            yield batch.reshape(wanted.shape)
+
+
 def chunks(n: int, numbers: int) -> Iterator[slice]:
     """Slices of n pairs, for so many numbers per pair."""
     step = max(1, _AT_ONCE // numbers)
@@ -557,15 +571,7 @@ class RowTables(ReportTables):
         return RowTables(self.reports, rows, self.events.below(parents, attribute[parents], inside))
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        """Wanted children in parts, so that not too many rows are processed together."""
-        children = np.flatnonzero(wanted)
-        rows = np.bincount(self.rows.node, minlength=self.n)
-        needed = np.cumsum(np.repeat(rows, wanted.shape[1])[children])
-        for part in np.split(children, np.flatnonzero(np.diff(needed // ROWS)) + 1):
-            if len(part):
-                some = np.zeros(wanted.size, bool)
-                some[part] = True
-                yield some.reshape(wanted.shape)
+        return batches(wanted, np.bincount(self.rows.node, minlength=self.n), ROWS)
 
     def states(self, g: int) -> States:
         return self._states[g][0]
@@ -772,26 +778,19 @@ class CellTables(ReportTables):
         return cls(reports, Events.certain(reports.sizes), reports.cells(), cells)
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        cells, children = self.cells, np.flatnonzero(wanted)
+        cells = self.cells
         group = self.reports.groups[attribute[cells.node]]
         state = cells.states[np.arange(len(cells.node)), group]
         moves = np.zeros((len(self.reports.group_weights), 1 + state.max(initial=0)), np.intp)
         for g, weights in enumerate(self.reports.group_weights):
-            for each in transitions(weights):
-                if each.side != _ALL and each.before < moves.shape[1]:
-                    moves[g, each.before] += 1
+            for move in transitions(weights):
+                if move.side != _ALL and move.before < moves.shape[1]:
+                    moves[g, move.before] += 1
         # Children share the rows of their parent evenly, once per transition.
         rows = self.counts.sizes[cells.cell] * moves[group, state]
         moved = np.bincount(cells.node, rows, self.n) / np.maximum(wanted.sum(axis=1), 1)
-        each = np.bincount(cells.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
-        total = np.cumsum(
-            np.repeat(moved * self.counts.row_bytes + each, wanted.shape[1])[children]
-        )
-        for part in np.split(children, np.flatnonzero(np.diff(total // MEMORY)) + 1):
-            if len(part):
-                some = np.zeros(wanted.size, bool)
-                some[part] = True
-                yield some.reshape(wanted.shape)
+        counts = np.bincount(cells.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
+        return batches(wanted, moved * self.counts.row_bytes + counts, MEMORY)
 
     def children(
         self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
