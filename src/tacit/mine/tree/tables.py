@@ -414,13 +414,13 @@ def moments_by_class(squares: Array, weights_1: Array, weights_2: Array) -> tupl
     return weights.reshape(shape) @ first, weights.reshape(shape) @ second
 
 
-def batches(wanted: Mask, cost: Array | Index, limit: float) -> Iterator[Mask]:
+def batches(wanted: Mask, cost: Array | Index, limit: int) -> Iterator[Mask]:
     """The wanted children, nodes x branches, in parts of about this total cost.
 
     `cost` is that of each child of a node; one child may cost more.
     """
     children = np.flatnonzero(wanted)
-    total = np.cumsum(np.repeat(cost, wanted.shape[1])[children])
+    total = np.cumsum(np.repeat(cost.astype(np.float64), wanted.shape[1])[children])
     for part in np.split(children, np.flatnonzero(np.diff(total // limit)) + 1):
         if len(part):
             batch = np.zeros(wanted.size, bool)
