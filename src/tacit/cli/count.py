@@ -91,10 +91,10 @@ def merge(
 def _counted_files(files: list[Path], schema: Schema) -> PatternTable:
     """The count table of files, with a category for missing answers if there are any."""
     with show.progress("counting") as tell:
-        found = count_answers(
+        patterns = count_answers(
             lambda each: file_engine(files, each, tell).fitting_patterns(), schema
         )
-    return found.with_no_answer()
+    return patterns.with_no_answer()
 
 
 def _write(counts: StoredCounts, out: Path) -> None:

@@ -66,14 +66,14 @@ def verify(
 
     checks, allowed = verification.verify(url), verification.ALLOWED_HEADERS
     wrong = sum(not finding.right for finding in checks)
-    said = f"The server sent the page of tacit {__version__}."
+    verdict = f"The server sent the page of tacit {__version__}."
     if wrong:
-        said = (
+        verdict = (
             f"{number_of(wrong, 'difference')} from the page of tacit {__version__}. If the "
             "server runs another version, check with that version; otherwise do not answer "
             "there."
         )
-    below = [said]
+    below = [verdict]
     if any("not allowed" in finding.told for finding in checks):
         below.insert(0, f"Headers that are allowed: {', '.join(allowed)}.")
     content = {

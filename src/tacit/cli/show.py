@@ -152,7 +152,7 @@ def console() -> Console:
 
 def table(shown: Table) -> rich.table.Table:
     """A light table; labels wrap where a terminal is narrow, numbers do not."""
-    made = rich.table.Table(
+    grid = rich.table.Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
@@ -161,12 +161,12 @@ def table(shown: Table) -> rich.table.Table:
     )
     for head, side in zip(shown.heads, shown.align, strict=True):
         if side == "l":
-            made.add_column(head, overflow="fold")
+            grid.add_column(head, overflow="fold")
         else:
-            made.add_column(head, justify="right", no_wrap=True)
+            grid.add_column(head, justify="right", no_wrap=True)
     for row in shown.rows:
-        made.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
-    return made
+        grid.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
+    return grid
 
 
 def print_table(shown: Table) -> None:
@@ -202,16 +202,16 @@ def _narrowed(shown: Table, width: int) -> Table:
     intervals = {i for i, head in enumerate(shown.heads) if i and head.endswith(" interval")}
     if total(lines, LABEL_ROOM) - 2 <= width or not intervals:
         return replace(shown, heads=heads)
-    kept = [i for i in range(len(heads)) if i not in intervals]
+    shown_columns = [i for i in range(len(heads)) if i not in intervals]
 
     def stacked(row: Sequence[str]) -> list[str]:
-        return [f"{row[i]}\n{row[i + 1]}" if i + 1 in intervals else row[i] for i in kept]
+        return [f"{row[i]}\n{row[i + 1]}" if i + 1 in intervals else row[i] for i in shown_columns]
 
     return replace(
         shown,
         heads=stacked(shown.heads),
         rows=list(map(stacked, cells)),
-        align="".join(shown.align[i] for i in kept),
+        align="".join(shown.align[i] for i in shown_columns),
     )
 
 

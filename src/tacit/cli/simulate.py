@@ -53,7 +53,7 @@ def await_survey(url: str, published: Published, waiting: Callable[[], object]) 
 
     A server that does not answer within a minute is an error.
     """
-    start, told = time.monotonic(), False
+    start, announced = time.monotonic(), False
     while True:
         try:
             with closing(_connection(url)) as connection:
@@ -61,8 +61,8 @@ def await_survey(url: str, published: Published, waiting: Callable[[], object]) 
                 status = connection.getresponse().status
         except (OSError, HTTPException) as error:
             waited = time.monotonic() - start
-            if waited > _PATIENCE and not told:
-                told = True
+            if waited > _PATIENCE and not announced:
+                announced = True
                 waiting()
             if waited > _SECONDS:
                 raise ServiceError(f"{url}: no server answers: {error}") from None
@@ -95,7 +95,7 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
             "record": dict(zip((a.name for a in attributes), labels, strict=True)),
         }
         if published.survey.free_texts:
-            nothing = {own.name: "" for own in published.survey.free_texts}
+            nothing = {text.name: "" for text in published.survey.free_texts}
             body |= {"text_key": secrets.token_hex(16), "texts": nothing}
         yield padded(body if tokens is None else body | {"token": tokens[number]}, length)
 
@@ -112,16 +112,16 @@ def _sent(connection: HTTPConnection, published: Published, body: bytes) -> floa
     """None if the record was accepted, else the seconds to wait before sending it again."""
     connection.request("POST", f"/s/{published.slug}/responses", body, _JSON)
     answer: HTTPResponse = connection.getresponse()
-    said = answer.read()
+    content = answer.read()
     if answer.status == 201:
         return None
     wait = answer.headers.get("Retry-After")
     if answer.status in (429, 503) and wait is not None:
         return float(wait)
     try:
-        reason = str(json.loads(said)["title"])
+        reason = str(json.loads(content)["title"])
     except (ValueError, KeyError, TypeError):  # no problem details
-        reason = said.decode(errors="replace")[:200]
+        reason = content.decode(errors="replace")[:200]
     raise ServiceError(f"the server refused a record: {reason}")
 
 
@@ -170,14 +170,14 @@ def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
     A question whose condition fails does not apply.
     """
     control = published.survey.control
-    known = {} if control is None else {control.question: [float(p) for p in control.distribution]}
+    fixed = {} if control is None else {control.question: [float(p) for p in control.distribution]}
     schema = published.design.schema
     conditions = {c.attribute: c for c in published.design.conditions}
     columns: list[Any] = []
     for attribute in schema:
         condition = conditions.get(attribute.name)
         size = attribute.size - (condition is not None)  # "does not apply" is not chosen
-        shares = known.get(attribute.name) or rng.dirichlet([_EVENNESS] * size)
+        shares = fixed.get(attribute.name) or rng.dirichlet([_EVENNESS] * size)
         drawn = rng.choice(size, n, p=shares)
         if condition is not None:
             blank = attribute.code(DOES_NOT_APPLY)
@@ -216,17 +216,17 @@ def _address() -> str:
     """Where `tacit serve` listens on this machine with the settings of the environment."""
     from tacit.collect.settings import settings
 
-    found = settings({})
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)
-    return f"http://{host}:{found.port}"
+    chosen = settings({})
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
+    return f"http://{host}:{chosen.port}"
 
 
 def _render(published: Published, true: Codes) -> None:
     out = show.console()
     out.print("true shares, to compare with the estimates:")
     rows = []
-    for place, attribute in enumerate(published.design.schema):
-        shares = np.bincount(true[:, place], minlength=attribute.size) / len(true)
+    for column, attribute in enumerate(published.design.schema):
+        shares = np.bincount(true[:, column], minlength=attribute.size) / len(true)
         for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
             rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
     out.print(show.table(Table(("attribute", "answer", "true share"), rows, align="llr")))

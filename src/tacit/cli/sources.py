@@ -113,10 +113,10 @@ def given_source(data: Path | None, database: str | None) -> Path | str | None:
 
 def needed_source(data: Path | None, database: str | None) -> Path | str:
     """The file or the database that was given, else the database that TACIT_DATABASE names."""
-    found = given_source(data, database) or os.environ.get("TACIT_DATABASE")
-    if not found:
+    source = given_source(data, database) or os.environ.get("TACIT_DATABASE")
+    if not source:
         raise DataError("no records: give a file of reported records or a --database")
-    return found
+    return source
 
 
 def counted(

@@ -190,9 +190,9 @@ class ExportedFiles:
         else:
             origin = Origin(published.fingerprint, published.title)
             reported = published.design.reported
-            known, absent = absent_cells(codes, reported)
+            present, absent = absent_cells(codes, reported)
             with writing_records(self.out, reported, origin=origin) as write:
-                write(known, absent=absent)
+                write(present, absent=absent)
         if self.codebook is not None:
             from tacit.studio.record_files import codebook
 
@@ -282,8 +282,10 @@ def accuracy_round(
         raise FileError(f"{model_file}: {error}") from None
     assert survey.model is not None
     write_text(out, survey.to_json())
-    asked = number_of(len(survey.model.questions) + 1, "question")
-    typer.echo(f"wrote {out}: {asked} that stay on the device, 1 report whether the model is right")
+    questions = number_of(len(survey.model.questions) + 1, "question")
+    typer.echo(
+        f"wrote {out}: {questions} that stay on the device, 1 report whether the model is right"
+    )
     typer.echo(f"publish it: tacit survey publish {out} --out published-{out.name}")
 
 
@@ -417,19 +419,19 @@ def check(
     planned = widths(survey.design, respondents)
     wording = wording_of(survey)
     if as_json:
-        told = report(survey.design, wording=wording)
-        typer.echo(show.json_text(_check_summary(survey, told, planned)))
+        private = report(survey.design, wording=wording)
+        typer.echo(show.json_text(_check_summary(survey, private, planned)))
         return
     _render_check(file, survey, planned)
     # Slow for a large survey, so it comes last.
-    told = report(survey.design, wording=wording)
+    private = report(survey.design, wording=wording)
     out = show.console()
     out.print("How private an answer is:")
-    for said in (*_waves(survey), *told.sentences):
-        out.print(said)
-    for said in told.warnings:
-        if said != told.disclosure.warning:
-            out.print(f"\nwarning: {said}")
+    for sentence in (*_waves(survey), *private.sentences):
+        out.print(sentence)
+    for warning in private.warnings:
+        if warning != private.disclosure.warning:
+            out.print(f"\nwarning: {warning}")
 
 
 @survey_commands.command("publish")
@@ -490,10 +492,10 @@ def schema() -> None:
     typer.echo(json_schema(), nl=False)
 
 
-def _check_summary(survey: Survey, told: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
+def _check_summary(survey: Survey, private: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
     design, waves = survey.design, survey.waves or 1
     reports = DesignReports(design, waves=waves)
-    shares = {name: told.prior.table([name])[:, 0].tolist() for name in design.schema.names}
+    shares = {name: private.prior.table([name])[:, 0].tolist() for name in design.schema.names}
 
     def of_all_waves(epsilon: float | None) -> float | None:
         return None if epsilon is None else sum_up([epsilon] * waves)
@@ -503,7 +505,7 @@ def _check_summary(survey: Survey, told: Report, planned: tuple[Width, ...]) -> 
         "version": 1,
         "fingerprint": design.fingerprint,
         "survey_fingerprint": survey.fingerprint,
-        "warnings": list(told.warnings),
+        "warnings": list(private.warnings),
         "waves": waves,
         "respondents": planned[0].respondents,
         "attributes": [
@@ -511,7 +513,7 @@ def _check_summary(survey: Survey, told: Report, planned: tuple[Width, ...]) -> 
                 "name": width.attribute,
                 "categories": list(design.schema[width.attribute].categories),
                 "asked_if": design.asked_if.get(width.attribute),
-                "epsilon": of_all_waves(told.epsilon.attributes[width.attribute]),
+                "epsilon": of_all_waves(private.epsilon.attributes[width.attribute]),
                 "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
             }
             for width in planned
@@ -522,14 +524,14 @@ def _check_summary(survey: Survey, told: Report, planned: tuple[Width, ...]) -> 
                 "coin": group.coin.to_dict(),
                 "epsilon": of_all_waves(epsilon),
             }
-            for group, epsilon in zip(design.groups, told.epsilon.groups, strict=True)
+            for group, epsilon in zip(design.groups, private.epsilon.groups, strict=True)
         ],
         "record": {
-            "epsilon": of_all_waves(told.epsilon.record),
-            "epsilon_disguised": of_all_waves(told.epsilon_disguised),
+            "epsilon": of_all_waves(private.epsilon.record),
+            "epsilon_disguised": of_all_waves(private.epsilon_disguised),
             "bound": min(reports.bound(name, p).accuracy for name, p in shares.items()),
         },
-        "sentences": [*_waves(survey), *told.sentences],
+        "sentences": [*_waves(survey), *private.sentences],
     }
 
 
@@ -554,8 +556,8 @@ def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> Non
         out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
     if survey.design.conditions:
         out.print("“Does not apply” is disguised as any other answer to the question.\n")
-    for said in _visible(survey):
-        out.print(f"{said}\n")
+    for sentence in _visible(survey):
+        out.print(f"{sentence}\n")
     waves = survey.waves or 1
     epsilon = "epsilon" if waves == 1 else f"epsilon, {waves} waves"
     heads = ("group", "attributes", "coin", epsilon)

@@ -75,8 +75,8 @@ class HttpResponse:
         if self.status == UNCHANGED:  # type and length would describe the body that is not sent
             return [*self.headers, *PROTECTION]
         length = str(len(self.body)).encode()
-        own = ((b"content-type", self.kind.encode()), (b"content-length", length))
-        return [*own, *self.headers, *PROTECTION]
+        content = ((b"content-type", self.kind.encode()), (b"content-length", length))
+        return [*content, *self.headers, *PROTECTION]
 
     def with_headers(self, *headers: Header) -> HttpResponse:
         """The same response with more headers."""
@@ -100,14 +100,14 @@ class File:
 
     def __init__(self, kind: str, body: bytes, cache: Header = REVALIDATED) -> None:
         tag = entity_tag(body).encode()
-        kept = (cache, (b"etag", tag))
+        caching = (cache, (b"etag", tag))
         self._tag = tag
-        self._whole = HttpResponse(200, kind, body, kept)
-        self._unchanged = HttpResponse(UNCHANGED, "", b"", kept)
+        self._whole = HttpResponse(200, kind, body, caching)
+        self._unchanged = HttpResponse(UNCHANGED, "", b"", caching)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        known = [value for name, value in scope["headers"] if name == b"if-none-match"]
-        tags = [tag.strip().removeprefix(b"W/") for tag in b",".join(known).split(b",")]
+        headers = [value for name, value in scope["headers"] if name == b"if-none-match"]
+        tags = [tag.strip().removeprefix(b"W/") for tag in b",".join(headers).split(b",")]
         response = self._unchanged if self._tag in tags else self._whole
         await response(scope, receive, send)
 
@@ -124,8 +124,7 @@ def joined(headers: Iterable[Header]) -> bytes:
 
 # Every reason to refuse a request, as problem details (RFC 9457).
 #
-# The `type` of a problem never changes; the respondent's page has a sentence for each. No
-# response
+# The `type` of a problem never changes; the respondent's page has a sentence for each. No response
 # repeats anything from the request.
 
 
@@ -240,8 +239,8 @@ class ClientDisconnected(Exception):  # noqa: N818
 
 def header(scope: Scope, name: bytes) -> bytes | None:
     """The value of a header, or None; several with the same name are joined to one list."""
-    found = [value for own, value in scope["headers"] if own == name]
-    return b",".join(found) if found else None
+    values = [value for key, value in scope["headers"] if key == name]
+    return b",".join(values) if values else None
 
 
 def wants_page(scope: Scope) -> bool:
@@ -299,7 +298,7 @@ async def read_body(receive: Receive, announced: int | None, limit: int) -> byte
     most = max(limit, _MOST_DROPPED)
     if announced is not None and announced > most:
         raise Refused(TOO_LARGE)
-    kept, size, more = bytearray(), 0, True
+    content, size, more = bytearray(), 0, True
     while more and size <= most:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -310,7 +309,7 @@ async def read_body(receive: Receive, announced: int | None, limit: int) -> byte
             return part  # nearly every body arrives in one piece
         size += len(part)
         if size <= limit:
-            kept += part
+            content += part
     if size > limit:
         raise Refused(TOO_LARGE)
-    return bytes(kept)
+    return bytes(content)

@@ -49,8 +49,7 @@ from tacit.errors import ServiceError
 # Limits on open connections, in total and per network.
 #
 # If a limit is reached, a connection that waits for its client (idle, in the middle of a request,
-# or
-# not reading) is dropped for a new one; one whose request is being processed never is. A few
+# or not reading) is dropped for a new one; one whose request is being processed never is. A few
 # connections above the limit are kept for health checks.
 
 
@@ -103,17 +102,17 @@ class Connections:
 
         It is not added if even the extra connections are taken.
         """
-        found = () if self._proxies.trusts(address) else prefixes(address)
-        problem = self._crowded(found, new.since)
+        networks = () if self._proxies.trusts(address) else prefixes(address)
+        problem = self._crowded(networks, new.since)
         if problem is None or len(self) < self._most + SPARE:
-            self._networks[new] = tuple(network for network, _ in found)
+            self._networks[new] = tuple(network for network, _ in networks)
             for network in self._networks[new]:
                 self._members.setdefault(network, set()).add(new)
         return problem
 
-    def _crowded(self, found: tuple[Prefix, ...], now: float) -> ProblemType | None:
+    def _crowded(self, networks: tuple[Prefix, ...], now: float) -> ProblemType | None:
         """Make room for one more; why that failed, or None."""
-        for network, share in found:
+        for network, share in networks:
             members, most = self._members.get(network, set()), share * self._most_of_one
             if len(members) >= most and not self._drop_some(members, most, now):
                 return TOO_MANY
@@ -134,32 +133,30 @@ class Connections:
     def _drop_some(self, among: Iterable[Connection], most: int, now: float) -> bool:
         """Drop connections that wait for their client; whether there were any."""
         ranked = [
-            (self._rank(waiting, each, now), number, each)
-            for number, each in enumerate(among)
-            if (waiting := each.waiting) is not None
+            (self._rank(waiting, connection, now), number, connection)
+            for number, connection in enumerate(among)
+            if (waiting := connection.waiting) is not None
         ]
         dropped = heapq.nsmallest(max(1, most // _SHARE), ranked)
-        for *_, each in dropped:
-            self.leave(each)
-            each.drop()
+        for *_, connection in dropped:
+            self.leave(connection)
+            connection.drop()
         return bool(dropped)
 
-    def _rank(self, waiting: Waiting, each: Connection, now: float) -> tuple[Any, ...]:
+    def _rank(self, waiting: Waiting, connection: Connection, now: float) -> tuple[Any, ...]:
         """The lowest is dropped first: not new, idle, of the largest network, waiting longest."""
-        young = now - each.since < _YOUNG
-        of_one = max((len(self._members[net]) for net in self._networks[each]), default=0)
-        return young, waiting, -of_one, each.since
+        young = now - connection.since < _YOUNG
+        of_one = max((len(self._members[net]) for net in self._networks[connection]), default=0)
+        return young, waiting, -of_one, connection.since
 
 
 # Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
 #
 # Uvicorn waits for a request without a time limit, reads a head of any length, queues any number
-# of
-# requests and does not check all of RFC 9112. Here all of this is limited, and malformed requests
-# get problem details too. Uvicorn also checks and joins the headers of every response and writes
-# head
-# and body separately. An ASGI extension sends an `HttpResponse` with one write instead (decision
-# 0028). Only names of uvicorn without a leading underscore are used.
+# of requests and does not check all of RFC 9112. Here all of this is limited, and malformed
+# requests get problem details too. Uvicorn also checks and joins the headers of every response and
+# writes head and body separately. An ASGI extension sends an `HttpResponse` with one write instead
+# (decision 0028). Only names of uvicorn without a leading underscore are used.
 
 
 #: Bytes of the request line and the headers.
@@ -321,8 +318,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
 def protocol(connections: Connections, largest_body: int) -> type[BoundedProtocol]:
     """The protocol class for these connections and this size of bodies."""
-    own = {"open_connections": connections, "most_body": largest_body + MOST_BESIDE}
-    return type("Bounded", (BoundedProtocol,), own)
+    attributes = {"open_connections": connections, "most_body": largest_body + MOST_BESIDE}
+    return type("Bounded", (BoundedProtocol,), attributes)
 
 
 def _health_only(app: ASGIApp, refusal: HttpResponse) -> Any:
@@ -448,11 +445,11 @@ class Server(uvicorn.Server):
 
         On a socket that was passed to this process they stay for the other processes that have it.
         """
-        own = [] if passed_socket() else sockets
-        for listener in own:
+        listeners = [] if passed_socket() else sockets
+        for listener in listeners:
             listener.listen(0)  # no new ones meanwhile
         for _ in range(_TURNS):
-            if not any(map(_readable, own)):
+            if not any(map(_readable, listeners)):
                 break
             await asyncio.sleep(0)
         for server in self.servers:
@@ -475,8 +472,8 @@ class Server(uvicorn.Server):
             await asyncio.sleep(_PAUSE)
 
     def _connections(self) -> list[BoundedProtocol]:
-        found = list(self.server_state.connections)
-        return [each for each in found if isinstance(each, BoundedProtocol)]
+        connections = list(self.server_state.connections)
+        return [connection for connection in connections if isinstance(connection, BoundedProtocol)]
 
     def _check_files(self) -> None:
         """Log if the process cannot open another file, and thus accept no connection."""
@@ -538,25 +535,25 @@ def listening(host: str, port: int, reuse_port: bool = False) -> Iterator[socket
     if reuse_port and not hasattr(socket, "SO_REUSEPORT"):
         raise ServiceError("--reuse-port: this system has no SO_REUSEPORT; leave it out")
     try:
-        family, kind, *_, place = socket.getaddrinfo(
+        family, kind, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        made = socket.socket(family, kind)
+        listener = socket.socket(family, kind)
     except (OSError, UnicodeError) as error:
         raise ServiceError(
             f"--host {host}: {_reason(error)}; give an address to listen on"
         ) from None
-    with made:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
-            made.bind(place)
+            listener.bind(address)
         except OSError as error:
             raise ServiceError(
                 f"cannot listen on {host} port {port}: {_reason(error)}; choose another by --port"
             ) from None
-        yield made
+        yield listener
 
 
 def base_address(listener: socket.socket) -> str:
@@ -572,15 +569,15 @@ def raise_file_limit(connections: int) -> str | None:
         import resource
     except ImportError:  # not on Windows
         return None
-    wanted = connections + SPARE + _OTHER_FILES
+    needed = connections + SPARE + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     if most > soft != resource.RLIM_INFINITY:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    if most >= wanted:
+    if most >= needed:
         return None
     return (
-        f"the system allows this process {hard:,} open files, {wanted:,} are needed for all "
+        f"the system allows this process {hard:,} open files, {needed:,} are needed for all "
         "connections: raise the limit (ulimit -n, LimitNOFILE in systemd) or lower --connections"
     )
 

@@ -31,12 +31,12 @@ _WIDE_BYTES, _NARROW_BYTES = 6, 8
 
 def prefixes(address: str) -> tuple[Prefix, ...]:
     """The networks of an address: itself for IPv4, its /48 and /64 for IPv6."""
-    known = _known(address)
-    if known is None:
+    parsed = _known(address)
+    if parsed is None:
         return ((address.encode("utf-8", "replace"), 1),)
-    if isinstance(known, IPv4Address):
-        return ((known.packed, 1),)
-    return ((known.packed[:_WIDE_BYTES], WIDE_SHARE), (known.packed[:_NARROW_BYTES], 1))
+    if isinstance(parsed, IPv4Address):
+        return ((parsed.packed, 1),)
+    return ((parsed.packed[:_WIDE_BYTES], WIDE_SHARE), (parsed.packed[:_NARROW_BYTES], 1))
 
 
 class TrustedProxies:
@@ -47,8 +47,8 @@ class TrustedProxies:
 
     def trusts(self, address: str) -> bool:
         """Whether an address belongs to a trusted proxy."""
-        known = _parsed(address) if self._networks else None
-        return known is not None and any(known in network for network in self._networks)
+        parsed = _parsed(address) if self._networks else None
+        return parsed is not None and any(parsed in network for network in self._networks)
 
     def client(self, scope: Scope) -> str:
         """The address of the client: the peer, or the one that a trusted proxy names."""
@@ -77,27 +77,26 @@ def _without_port(named: str) -> str:
 
 def _known(address: str) -> IPv4Address | IPv6Address | None:
     """An address, or the IPv4 address that it carries; None if it is not an address."""
-    found = _parsed(address)
-    if found is None or isinstance(found, IPv4Address):
-        return found
-    teredo = found.teredo
-    return found.sixtofour or (teredo[1] if teredo else found)
+    parsed = _parsed(address)
+    if parsed is None or isinstance(parsed, IPv4Address):
+        return parsed
+    teredo = parsed.teredo
+    return parsed.sixtofour or (teredo[1] if teredo else parsed)
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     """An address; a mapped one becomes its IPv4 address, because the system itself maps it."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:
         return None
-    return found if isinstance(found, IPv4Address) else found.ipv4_mapped or found
+    return parsed if isinstance(parsed, IPv4Address) else parsed.ipv4_mapped or parsed
 
 
 # Rate limits on submissions: per address, and per open survey.
 #
 # Addresses are counted under a keyed hash whose key is drawn at start and never stored; counts
-# stay
-# in memory for one window. The clock is monotonic, so changing the system time has no effect.
+# stay in memory for one window. The clock is monotonic, so changing the system time has no effect.
 
 
 #: Keys in memory; above this number the oldest window is dropped.
@@ -121,11 +120,11 @@ def parse_limit(text: str) -> RateLimit | None:
     """Parse a limit such as 600/minute; None for off. Raises ValueError."""
     if text == "off":
         return None
-    found = _LIMIT.fullmatch(text)
-    times = int(found["times"] or 1) if found else 0
-    if not found or not times:
+    match = _LIMIT.fullmatch(text)
+    times = int(match["times"] or 1) if match else 0
+    if not match or not times:
         raise ValueError("must be such as 600/minute or 20/second, or off")
-    return RateLimit(int(found["number"]), times * _SECONDS[found["unit"]])
+    return RateLimit(int(match["number"]), times * _SECONDS[match["unit"]])
 
 
 class FixedWindow:

@@ -81,15 +81,15 @@ def error_page(
 ) -> HttpResponse:
     """The page for a problem: the survey, what is wrong, and from or until which day."""
     language = language_of(scope, survey)
-    own = words(language)
+    phrases = words(language)
     name = None if survey is None else text_in(survey.title, language)
-    title = own[f"{problem.name}.title"]
+    title = phrases[f"{problem.name}.title"]
     content = _PAGE.format(
         spoken=spoken(language),
         head=escape(title if name is None else f"{name}: {title}"),
         survey="" if name is None else _TITLE.format(escape(language), escape(name)),
         title=escape(title),
-        text=escape(_text(problem, own, survey, today)),
+        text=escape(_text(problem, phrases, survey, today)),
     )
     return HttpResponse(problem.status, HTML, content.encode())
 
@@ -97,22 +97,22 @@ def error_page(
 def language_of(scope: Scope, survey: Survey | None) -> str:
     """The browser's preferred language among those of the survey, or of the page."""
     offered = (_FIRST, *_WORDS) if survey is None else survey.languages
-    for wanted in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
+    for preferred in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
         for language in offered:
-            if language.lower().partition("-")[0] == wanted:
+            if language.lower().partition("-")[0] == preferred:
                 return language
     return offered[0]
 
 
-def _wanted(asked: str) -> Sequence[str]:
+def _wanted(accepted: str) -> Sequence[str]:
     """The languages of an Accept-Language header without regions, best first."""
-    found: list[tuple[float, int, str]] = []
-    for part in asked.split(","):
+    weighted: list[tuple[float, int, str]] = []
+    for part in accepted.split(","):
         language, _, quality = part.partition(";")
         weight = _quality(quality)
         if weight > 0:
-            found.append((-weight, len(found), language.strip().partition("-")[0]))
-    return [language for _, _, language in sorted(found)]
+            weighted.append((-weight, len(weighted), language.strip().partition("-")[0]))
+    return [language for _, _, language in sorted(weighted)]
 
 
 def _quality(text: str) -> float:

@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.types import ASGIApp
 
@@ -43,6 +43,7 @@ _EVENTS = {
     "erased": ("order-not-erased", "order-erased"),
 }
 
+Read = TypeVar("Read")
 #: Receives the addresses of the surveys once they are served.
 Tell = Callable[[Sequence[tuple[str, Published]]], None]
 #: Receives each warning, a sentence.
@@ -102,21 +103,19 @@ class RunningService:
 
     async def state(self, survey: str) -> SurveyState | None:
         """The state of a survey; None if the database does not answer."""
-        if not self.writer.ready:
-            return None
-        asked = asyncio.to_thread(self.store.state, survey)
-        try:
-            return await asyncio.wait_for(asked, self.settings.write_seconds)
-        except (StoreError, TimeoutError):
-            return None
+        return await self._read(self.store.state, survey)
 
     async def link_usable(self, survey: str, token: str) -> bool | None:
         """Whether a one-time link can still be used; None if the database does not answer."""
+        return await self._read(self.store.link_usable, survey, token)
+
+    async def _read(self, read: Callable[..., Read], *arguments: str) -> Read | None:
+        """What the store reads in another thread; None if the database does not answer."""
         if not self.writer.ready:
             return None
-        asked = asyncio.to_thread(self.store.link_usable, survey, token)
+        reading = asyncio.to_thread(read, *arguments)
         try:
-            return await asyncio.wait_for(asked, self.settings.write_seconds)
+            return await asyncio.wait_for(reading, self.settings.write_seconds)
         except (StoreError, TimeoutError):
             return None
 
@@ -124,21 +123,21 @@ class RunningService:
         """The surveys that were published since; none if the database does not answer."""
         if not self.writer.ready:
             return ()
-        asked = asyncio.to_thread(self.store.published, known)
+        reading = asyncio.to_thread(self.store.published, known)
         try:
-            found = await asyncio.wait_for(asked, self.settings.write_seconds)
+            surveys = await asyncio.wait_for(reading, self.settings.write_seconds)
         except TimeoutError:
             return ()
         except TacitError as error:  # such as one that a newer tacit has published
             if self.once_per_minute.now():
                 monitoring.log().warning("new-survey-not-read", why=str(error))
             return ()
-        if found and self.server is not None:
-            self.server.accept_bodies(max(map(body_limit, found)))
-        for survey in found:
+        if surveys and self.server is not None:
+            self.server.accept_bodies(max(map(body_limit, surveys)))
+        for survey in surveys:
             monitoring.log().info("new-survey", survey=survey.slug)
-        self.surveys += tuple(found)
-        return found
+        self.surveys += tuple(surveys)
+        return surveys
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:

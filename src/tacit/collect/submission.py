@@ -119,9 +119,9 @@ class SubmissionValidator:
             problem = field.problem(written[name])
             if problem is not None:
                 raise Refused(NOT_ALLOWED, f"the text {name!r} {problem}")
-        own = bytes.fromhex(key)
+        key_bytes = bytes.fromhex(key)
         return tuple(
-            StoredText(text_id(self.survey, own, name), name, text.strip())
+            StoredText(text_id(self.survey, key_bytes, name), name, text.strip())
             for name, text in written.items()
             if text.strip()
         )

@@ -88,12 +88,12 @@ def verify(address: str) -> list[Finding]:
 
 def _split(address: str) -> tuple[str, str]:
     """The address of the page, without what follows it, and its slug."""
-    found = _ADDRESS.fullmatch(urlsplit(address)._replace(query="", fragment="").geturl())
-    if found is None:
+    match = _ADDRESS.fullmatch(urlsplit(address)._replace(query="", fragment="").geturl())
+    if match is None:
         raise ServiceError(
             f"{address}: not the address of a survey; it looks like https://HOST/s/0123456789abcdef/"
         )
-    return f"{found[1]}{found[2]}/", found[2]
+    return f"{match[1]}{match[2]}/", match[2]
 
 
 def _compared(name: str, received: _Received, expected: bytes) -> Finding:
@@ -112,8 +112,8 @@ def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
         for name, problem in _header_problems(file, answer, released.get(file, answer.body)):
             problems.setdefault(name, {}).setdefault(problem, []).append(file)
     for name, files_by_problem in problems.items():
-        told = "; ".join(f"{what}: {', '.join(file)}" for what, file in files_by_problem.items())
-        yield Finding(f"header {name}", not told, told or "as released")
+        text = "; ".join(f"{what}: {', '.join(file)}" for what, file in files_by_problem.items())
+        yield Finding(f"header {name}", not text, text or "as released")
 
 
 def _header_problems(file: str, answer: _Received, released: bytes) -> Iterator[tuple[str, str]]:

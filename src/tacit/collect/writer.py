@@ -332,13 +332,13 @@ class Writer:
 
         def resolve() -> None:
             self._batching.answered(len(batch))
-            for place, (_, future) in enumerate(batch):
+            for position, (_, future) in enumerate(batch):
                 if future.done():  # its client left
                     continue
                 if isinstance(result, Unavailable):
                     future.set_exception(result)
                 else:
-                    future.set_result(result[place])
+                    future.set_result(result[position])
 
         with suppress(RuntimeError):
             batch[0][1].get_loop().call_soon_threadsafe(resolve)

@@ -255,16 +255,16 @@ class Sqlite(Database):
     ) -> int:
         ids, codes, sums = zip(*rows, strict=True)
         joined = {"ids": b"".join(ids), "codes": b"".join(codes), "sums": b"".join(sums)}
-        own = {"survey": survey, "day": day} | joined
+        values = {"survey": survey, "day": day} | joined
         sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes), "sum": _size(sums)}
-        return connection.exec_driver_sql(_INSERT, own | sizes).rowcount
+        return connection.exec_driver_sql(_INSERT, values | sizes).rowcount
 
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         if not hashes:
             return 0
         sizes = {"pieces": len(hashes), "hash": _size(hashes)}
-        own = {"survey": survey, "hashes": b"".join(hashes)}
-        return connection.exec_driver_sql(_DELETE, own | sizes).rowcount
+        values = {"survey": survey, "hashes": b"".join(hashes)}
+        return connection.exec_driver_sql(_DELETE, values | sizes).rowcount
 
     def rewrite(self, surveys: Sequence[int]) -> None:
         with self.translating_errors(), self.engine.connect() as connection:
@@ -289,8 +289,8 @@ class Sqlite(Database):
     def _checkpoint(self, mode: str, patience: float = 0.0) -> bool:
         """Copy the log to the file; whether nothing prevented the mode."""
         # The cache of the writing connection stays valid if it does this itself.
-        held = None if self._held is None else nullcontext(self._held)
-        with self.translating_errors(), held or self.engine.connect() as connection:
+        writing = None if self._held is None else nullcontext(self._held)
+        with self.translating_errors(), writing or self.engine.connect() as connection:
             driver = _driver(connection)
             driver.execute(f"PRAGMA busy_timeout = {patience * 1000:.0f}")
             try:
@@ -333,7 +333,7 @@ class Sqlite(Database):
     def _connect(self) -> sqlite3.Connection:
         """Connect to the file that was there at the start, and to no other."""
         self._refuse_if_lost()
-        made = sqlite3.connect(
+        connection = sqlite3.connect(
             self._file.uri,
             uri=True,
             timeout=PATIENCE,
@@ -342,12 +342,12 @@ class Sqlite(Database):
         )
         try:
             for pragma in _PRAGMAS:
-                made.execute(pragma).fetchall()
+                connection.execute(pragma).fetchall()
             self._refuse_if_lost()
         except BaseException:
-            made.close()
+            connection.close()
             raise
-        return made
+        return connection
 
     def _verify(self, connection: Connection) -> None:
         """Raise Unavailable unless the file at the path contains what was written."""
@@ -370,14 +370,14 @@ class Sqlite(Database):
 
     def _differs(self, connection: Connection) -> bool:
         """Whether the file differs from what the connection sees through its cache."""
-        known = _driver(connection)
-        known.execute("BEGIN IMMEDIATE")
+        cached = _driver(connection)
+        cached.execute("BEGIN IMMEDIATE")
         try:
             with closing(sqlite3.connect(self._file.uri, uri=True, timeout=0)) as fresh:
                 # A file made by VACUUM INTO has no log: other connections would ignore ours.
-                mode, found = fresh.execute("PRAGMA journal_mode"), fresh.execute(_SURVEYS)
+                mode, surveys = fresh.execute("PRAGMA journal_mode"), fresh.execute(_SURVEYS)
                 same = mode.fetchone() == ("wal",)
-                return not same or found.fetchall() != known.execute(_SURVEYS).fetchall()
+                return not same or surveys.fetchall() != cached.execute(_SURVEYS).fetchall()
         except sqlite3.OperationalError as error:
             if "no such table" not in str(error):
                 raise
@@ -385,7 +385,7 @@ class Sqlite(Database):
         except sqlite3.DatabaseError:  # malformed
             return True
         finally:
-            known.execute("ROLLBACK")
+            cached.execute("ROLLBACK")
 
     def _locked(self) -> sqlite3.Connection:
         """SQLite's own lock on a file: it ends with the process, even if that is killed."""

@@ -181,15 +181,15 @@ class BatchInsert:
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
     ) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
-        known = self.looked_up(connection, survey)
-        if known is None or known[1].refusal(False, 0, today) is not None:
+        registered = self.looked_up(connection, survey)
+        if registered is None or registered[1].refusal(False, 0, today) is not None:
             return None
-        number, terms = known
+        number, terms = registered
         codes = {id_of(response): response.codes for response in sent}
         hashes = set(map(hash_of, sent)) if terms.invited else set()
         if len(codes) < len(sent) or (terms.invited and len(hashes) < len(sent)):
             return None
-        used = [own for own in hashes if own is not None]
+        used = [token for token in hashes if token is not None]
         if len(used) < len(hashes):
             return None
         return _new_rows(survey, number, today, codes.items(), used, terms.quota)
@@ -202,10 +202,10 @@ class BatchInsert:
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        known = self.looked_up(connection, survey)
-        if known is None:
+        registered = self.looked_up(connection, survey)
+        if registered is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
-        number, terms = known
+        number, terms = registered
         for _ in range(len(sent) + 1):
             ledger = self._ledger(connection, number, terms, sent)
             outcomes = [ledger.take(response, today) for response in sent]
@@ -220,10 +220,10 @@ class BatchInsert:
         """What is stored now. Codes are read last, so a used link is found with its response."""
         ids = {"survey": number, "ids": [id_of(response) for response in sent]}
         with connection.begin():
-            hashes = [own for response in sent if (own := hash_of(response)) is not None]
+            hashes = [token for response in sent if (token := hash_of(response)) is not None]
             usable = self._tokens.usable(connection, number, hashes) if terms.invited else set()
             closed, records = connection.execute(_counts, {"of_number": number}).one()
-            codes = {found.id: found.codes for found in connection.execute(_stored_codes, ids)}
+            codes = {row.id: row.codes for row in connection.execute(_stored_codes, ids)}
         return Ledger(terms, bool(closed), records, codes, usable)
 
     def looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
@@ -247,9 +247,9 @@ class BatchInsert:
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
     """The row of a survey; `lock` keeps others from storing responses to it meanwhile."""
-    wanted = select(surveys).where(surveys.c.fingerprint == survey)
-    found = connection.execute(wanted.with_for_update() if lock else wanted)
-    return found.mappings().one_or_none()
+    query = select(surveys).where(surveys.c.fingerprint == survey)
+    rows = connection.execute(query.with_for_update() if lock else query)
+    return rows.mappings().one_or_none()
 
 
 def _new_rows(
@@ -366,8 +366,8 @@ class Store:
             row = find(connection, fingerprint)
             if row is None:
                 last = connection.scalar(select(func.max(surveys.c.number))) or 0
-                own = dict(number=last + 1, fingerprint=fingerprint, **content)
-                connection.execute(insert(surveys).values(**own, records=0, settled=0, issued=0))
+                values = dict(number=last + 1, fingerprint=fingerprint, **content)
+                connection.execute(insert(surveys).values(**values, records=0, settled=0, issued=0))
             elif row["published"] == DELETED:
                 again = update(surveys).where(surveys.c.number == row["number"])
                 connection.execute(again.values(**content))
@@ -377,12 +377,12 @@ class Store:
         there = surveys.c.published != DELETED
         with self.database.reading() as connection:
             names = connection.scalars(select(surveys.c.fingerprint).where(there)).all()
-            wanted = [name for name in names if name not in known]
-            if not wanted:
+            missing = [name for name in names if name not in known]
+            if not missing:
                 return ()
-            asked = select(surveys.c.published).where(surveys.c.fingerprint.in_(wanted))
-            found = connection.scalars(asked.order_by(surveys.c.number)).all()
-        return tuple(map(_parsed, found))
+            query = select(surveys.c.published).where(surveys.c.fingerprint.in_(missing))
+            documents = connection.scalars(query.order_by(surveys.c.number)).all()
+        return tuple(map(_parsed, documents))
 
     def invite(self, fingerprint: str, n: int) -> list[str]:
         """Create n one-time links and return their tokens; only hashes are stored."""
@@ -390,9 +390,9 @@ class Store:
             raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint)["number"]
-            made = self._tokens.issue(connection, number, fingerprint, n)
+            issued = self._tokens.issue(connection, number, fingerprint, n)
             _add_issued(connection, number, n)
-        return made
+        return issued
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Revoke links that were not sent."""
@@ -415,8 +415,8 @@ class Store:
             row = self._row(connection, fingerprint, lock=True)
             if not row["closed"]:
                 raise StoreError("close the survey before it is deleted")
-            for each in (responses, texts, tokens):
-                connection.execute(delete(each).where(each.c.survey == row["number"]))
+            for table in (responses, texts, tokens):
+                connection.execute(delete(table).where(table.c.survey == row["number"]))
             mark = update(surveys).where(surveys.c.number == row["number"])
             connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
         self.erase_order(always=True)
@@ -425,17 +425,20 @@ class Store:
         """The state of a survey from its counters, which is cheap; a deleted one is closed."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint, deleted=True)
-            known = self._batch_insert.terms(connection, fingerprint)
+            registered = self._batch_insert.terms(connection, fingerprint)
         records, issued = row["records"], row["issued"]
-        spent = records if known is not None and known[1].invited else 0  # each record took one
+        # Each record of an invited survey took a link.
+        spent = records if registered is not None and registered[1].invited else 0
         return SurveyState(not row["closed"], records, issued, issued - spent)
 
     def link_usable(self, fingerprint: str, token: str) -> bool:
         """Whether a one-time link was issued and not used; only reads."""
         with self.database.reading() as connection:
-            known = self._batch_insert.terms(connection, fingerprint)
+            registered = self._batch_insert.terms(connection, fingerprint)
             hashes = [token_hash(fingerprint, token)]
-            return known is not None and bool(self._tokens.usable(connection, known[0], hashes))
+            return registered is not None and bool(
+                self._tokens.usable(connection, registered[0], hashes)
+            )
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids.
@@ -447,8 +450,8 @@ class Store:
             self.database.check(connection)
             row = self._row(connection, fingerprint)
             parts = sound_codes(connection, row, self.database.shown)
-            found = [codes for _, part in parts for codes in part]
-        return unpacked(found, Published.from_json(row["published"]).stored)
+            rows = [codes for _, part in parts for codes in part]
+        return unpacked(rows, Published.from_json(row["published"]).stored)
 
     def texts(self, fingerprint: str) -> list[tuple[str, str]]:
         """The names of free-text questions and what people wrote, in the order of random ids."""

@@ -154,10 +154,10 @@ class Ledger:
 
         A repeat is always acknowledged, because it is in the store.
         """
-        own = id_of(response)
-        known = self.codes.get(own)
-        if known is not None:
-            return Outcome.REPEATED if known == response.codes else Outcome.CHANGED
+        id_ = id_of(response)
+        stored_codes = self.codes.get(id_)
+        if stored_codes is not None:
+            return Outcome.REPEATED if stored_codes == response.codes else Outcome.CHANGED
         refused = self.terms.refusal(self.closed, self.records, today)
         if refused is not None:
             return refused
@@ -167,8 +167,8 @@ class Ledger:
                 return Outcome.UNKNOWN_TOKEN
             self.tokens.discard(token)
             self.spent.append(token)
-        self.codes[own] = response.codes
-        self.stored.append((own, response.codes))
+        self.codes[id_] = response.codes
+        self.stored.append((id_, response.codes))
         self.records += 1
         return Outcome.STORED
 
@@ -212,10 +212,10 @@ def by_day(
     arrays: dict[str, list[Codes]] = {}
     for days, stored in parts:
         for day in {*days}:
-            own = (
+            of_day = (
                 stored
                 if len({*days}) == 1
                 else [codes for other, codes in zip(days, stored, strict=True) if other == day]
             )
-            arrays.setdefault(day, []).append(unpacked(own, reported))
+            arrays.setdefault(day, []).append(unpacked(of_day, reported))
     return {day: np.concatenate(arrays.pop(day)) for day in sorted(arrays)}  # pop frees the chunks
