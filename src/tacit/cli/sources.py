@@ -94,13 +94,6 @@ class ReportedRecords:
         """Count the records, or those of another file of this design."""
         return counted(self.design_file, self.design, other or self.source)
 
-    def reconstructed(self, columns: Sequence[str] = ()) -> Reconstruction:
-        """Count the records and reconstruct; `columns` become attributes that are not disguised."""
-        from tacit.reconstruction import reconstruct  # not needed to count
-
-        wide = widened(self.design, self.source, columns)
-        return reconstruct(counted(self.design_file, wide, self.source), wide)
-
 
 def given_source(data: Path | None, database: str | None) -> Path | str | None:
     """The file or the database that was given, if any."""
