@@ -158,7 +158,7 @@ def test_the_figures_are_drawn_and_written_as_a_table(privacy: Any) -> None:
     arguments = ("--prior", "prior.json", "--figure", "guesses.svg", "--out", "figures.csv")
     assert privacy("design.json", *arguments)[0] == 0
     found = report(DESIGN, PRIOR)
-    assert Path("guesses.svg").read_text() == svg(found.figure())
+    assert Path("guesses.svg").read_text() == svg(found.plot())
     assert pa_csv.read_csv("figures.csv").to_pydict() == found.to_frame("pyarrow").to_pydict()
 
 

@@ -88,7 +88,7 @@ def estimate() -> Figure:
 
 def tree() -> Figure:
     """The README's third example."""
-    drawn: Figure = readme_example("DecisionTree")["tree"].figure()
+    drawn: Figure = readme_example("DecisionTree")["tree"].plot()
     return drawn
 
 

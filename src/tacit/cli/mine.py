@@ -213,7 +213,7 @@ def tree(
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     saved = mine.model_to_json(model)
     if figure is not None:
-        show.write_figure(figure, model.figure())
+        show.write_figure(figure, model.plot())
     write_text(out, saved, private=True)
     rules = TreeRules(strongest_rules(model.rules(estimated_on)))
     output.say(

@@ -85,7 +85,7 @@ class ReportFiles:
         if self.html is not None and isinstance(result, Report):
             write_text(self.html, result.to_html())
         if self.figure is not None:
-            show.write_figure(self.figure, result.figure())
+            show.write_figure(self.figure, result.plot())
         if self.out is not None:
             write_frame(self.out, result.to_frame("pyarrow"))
 

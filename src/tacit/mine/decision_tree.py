@@ -226,7 +226,7 @@ class DecisionTree(TreeMiner):
         """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""
         return self.view(reported, max_depth).text()
 
-    def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
+    def plot(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
             from tacit.mine.tree.figure import figure

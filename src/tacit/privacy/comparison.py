@@ -148,7 +148,7 @@ class Comparison:
         """A column per figure, a row per point."""
         return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
 
-    def figure(self) -> Figure:
+    def plot(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
         with optional_imports():
             from tacit.privacy.page import curves

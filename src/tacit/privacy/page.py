@@ -182,7 +182,7 @@ def page(report: Report) -> str:
         f'<p class="small">{_text(report.basis())}</p>',
         "<h2>How often a guess is right</h2>",
         f'<div class="wide" role="img" aria-label="{_text(_described(report))}">'
-        f"{svg(report.figure())}</div>",
+        f"{svg(report.plot())}</div>",
         "<h2>Who can guess how much</h2>",
         "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
         _named(report, report_text.guess_table(report)),

@@ -393,7 +393,7 @@ class Report(PerScope[Scope]):
         """JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def figure(self) -> Figure:
+    def plot(self) -> Figure:
         """How often a guess is right, a mark per adversary."""
         with optional_imports():
             from tacit.privacy.page import guesses

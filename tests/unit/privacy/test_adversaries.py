@@ -95,7 +95,7 @@ def test_knowing_the_other_answers_has_a_column_a_sentence_and_a_mark() -> None:
         "75 and 75.0 %)" in said
     )
     assert "if answers to different questions were unrelated" in said
-    (axes,) = found.figure().axes
+    (axes,) = found.plot().axes
     marks = [collection.get_label() for collection in axes.collections]
     assert "the other true answers known" in marks
 
