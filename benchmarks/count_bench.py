@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Attribute, Schema
-from tacit.counting import count
+from tacit.records import count
 
 RECORDS, ATTRIBUTES = 10**7, 17
 

@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit.optimize import Exact, Spea2, front
-from tacit.optimize.front_problem import problem_of
 from tacit.optimize.objectives import errors, privacies
+from tacit.optimize.problem import problem_of
 
 RECORDS, DELTA, SIZE = 10_000, 0.8, 40
 GENERATIONS, MEASURED = 20_000, 500

@@ -10,9 +10,9 @@ from mlxtend.frequent_patterns import fpgrowth
 
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.mine import PlainThreshold, association_rules, itemsets
-from tacit.mine.frequent_itemsets import Itemsets
+from tacit.mine.itemset_search import Itemsets
 
 BASKETS, ITEMS, SUPPORT = 10**5, 200, 0.01
 BUNDLES = 60

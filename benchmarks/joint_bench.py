@@ -16,7 +16,7 @@ from benchmarks.bayes_bench import schema_of
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Design, Group, disguise, related
 from tacit.mine import ChowLiuTree
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
 
 GROUPS, THETA = 3, 0.8
 LEAST, LIMIT = 10, 300

@@ -11,8 +11,8 @@ from stepmix.stepmix import StepMix
 from benchmarks.bayes_bench import schema_of
 from benchmarks.measure import Row, best
 from tacit import Design, Group, disguise, related
-from tacit.counting import count
 from tacit.mine import LatentClass
+from tacit.records import count
 
 RECORDS, ATTRIBUTES, CLASSES = 10**6, 15, 5
 #: stepmix would take minutes for 10^6 records; its time grows with their number.

@@ -26,7 +26,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import related
+from tacit.core.channel import related
 
 CHUNK = 1_000_000
 _UNQUOTED = pa_csv.WriteOptions(quoting_style="none")
@@ -116,13 +116,13 @@ def plain_group_by(folder: Path) -> None:
 
 
 def patterns(folder: Path) -> None:
-    from tacit.counting.duckdb_files import DuckDBFiles
+    from tacit.records.duckdb_engine import DuckDBFiles
 
     DuckDBFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
 
 def our_reader(folder: Path) -> None:
-    from tacit.counting.read_files import ReadFiles
+    from tacit.records.engines import ReadFiles
 
     ReadFiles(sorted(folder.iterdir()), _schema(folder)).patterns()
 
@@ -157,7 +157,7 @@ def copy_by_pyarrow(folder: Path) -> None:
 
 
 def disguise_stream(folder: Path) -> None:
-    from tacit.file_disguise import disguise_files
+    from tacit.records.disguise import disguise_files
 
     with _written(folder) as out:
         disguise_files(folder, BINARY, out)
@@ -175,7 +175,7 @@ def _written(folder: Path) -> Iterator[Path]:
 
 def spark_and_duckdb(folder: Path) -> None:
     """Spark with two executors on this machine, when it is warm, and DuckDB: wall time."""
-    from tacit.counting import count_records
+    from tacit.records import count_records
     from tests.support.engines import spark_session
 
     with spark_session(small=False) as session:

@@ -35,12 +35,11 @@ from sqlalchemy import select, update
 
 from benchmarks.measure import HEADER, MB, Row
 from tacit import disguise
-from tacit.service.store import Store
-from tacit.service.store.checksums import checksums
-from tacit.service.store.sql_tables import surveys
+from tacit.collect.store import Store
+from tacit.collect.store.sql_tables import checksums, surveys
 from tacit.studio.accounts import Role
 from tacit.studio.release import HELD_BACK, Releases
-from tacit.studio.studio_server import studio_of
+from tacit.studio.server import studio_of
 from tacit.survey import Published, survey_from_dict
 from tests.support.postgres import Cluster, binaries
 

@@ -2,21 +2,30 @@
 
 from typing import TYPE_CHECKING
 
-from tacit.distribution import warn_about_namesake
-from tacit.lazy_names import lazy_names
+from tacit.core.imports import lazy_names, warn_about_namesake
 
 if TYPE_CHECKING:
-    from tacit.channel.keep_or_draw import forced, frapp, truthful, uniform_perturbation, unrelated
-    from tacit.channel.matrix import matrix
-    from tacit.channel.numbered_reports import christofides, kuk
-    from tacit.channel.one_sided import mangat, triangular
-    from tacit.channel.related import crosswise, mangat_singh, related
-    from tacit.design import Design, Group
+    from tacit.core.channel import (
+        christofides,
+        crosswise,
+        forced,
+        frapp,
+        kuk,
+        mangat,
+        mangat_singh,
+        matrix,
+        related,
+        triangular,
+        truthful,
+        uniform_perturbation,
+        unrelated,
+    )
+    from tacit.core.design import Design, Group
+    from tacit.core.disguise import disguise
+    from tacit.core.schema import Attribute, Schema
     from tacit.errors import TacitError
     from tacit.reconstruction.reconstruct import reconstruct
-    from tacit.record_disguise import disguise
-    from tacit.schema import Attribute, Schema
-    from tacit.studio_connection import connect
+    from tacit.studio.connection import connect
 
 __version__ = "0.1.0"
 
@@ -49,15 +58,17 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tacit.channel": (
+        "tacit.core.channel": (
             "christofides crosswise forced frapp kuk mangat mangat_singh matrix related "
             "triangular truthful uniform_perturbation unrelated"
         ),
-        "tacit.design": "Design Group",
+        "tacit.core.design": "Design Group",
         "tacit.errors": "TacitError",
         "tacit.reconstruction": "reconstruct",
-        "tacit.record_disguise": "disguise",
-        "tacit.schema": "Attribute Schema",
-        "tacit.studio_connection": "connect",
+        "tacit.core.disguise": "disguise",
+        "tacit.core.schema": "Attribute Schema",
+        "tacit.studio.connection": "connect",
     },
+    "collect compliance core datasets evaluate mine models optimize output papers plan privacy "
+    "quantitative reconstruction records regression studio survey",
 )

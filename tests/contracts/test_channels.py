@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.arrays import Array
-from tacit.channel import FAMILIES, coin_from_dict
-from tacit.channel.channel import Channel
-from tacit.counting import count
+from tacit.core.arrays import Array
+from tacit.core.channel import FAMILIES, coin_from_dict
+from tacit.core.channel.channel import Channel
 from tacit.errors import DesignError, SingularChannelError
+from tacit.records import count
 from tests.support.families import CASES, MAKERS, SINGULAR, Case
 from tests.support.tables import brute_force, cells_of
 
@@ -66,8 +66,21 @@ def test_the_shapes_are_those_of_the_attributes(case: Case) -> None:
 
 @every_case
 def test_epsilon_is_the_log_of_the_largest_ratio_in_a_row_rounded_up(case: Case) -> None:
-    rows = [list(row) for row in exact_of(case)]
-    epsilon = channel_of(case).epsilon
+    assert_rounded_up(channel_of(case).epsilon, exact_of(case))
+    assert case.design.epsilon == channel_of(case).epsilon
+
+
+@every_case
+def test_the_epsilon_of_a_coin_is_that_of_attributes_it_can_disguise_rounded_up(case: Case) -> None:
+    attributes = case.coin.example_attributes
+    case.coin.check(attributes)
+    assert_rounded_up(case.coin.epsilon, brute_force(case.coin, attributes))
+    if [a.size for a in attributes] == [a.size for a in case.attributes]:
+        assert case.coin.epsilon == channel_of(case).epsilon
+
+
+def assert_rounded_up(epsilon: float, exact_matrix: Any) -> None:
+    rows = [list(row) for row in exact_matrix]
     if any(min(row) == 0 for row in rows):
         assert epsilon == math.inf
         return
@@ -107,8 +120,8 @@ def test_transposed_and_squared_maps_are_those_of_the_entries(case: Case) -> Non
         scale = np.abs(entries).max() ** 2
         assert linear.shape == entries.shape
         np.testing.assert_allclose(linear.T.matrix(), entries.T, atol=1e-14 * scale)
-        np.testing.assert_allclose(linear.squared().matrix(), entries**2, atol=1e-13 * scale)
-        np.testing.assert_allclose(linear.T.squared().matrix(), entries.T**2, atol=1e-13 * scale)
+        np.testing.assert_allclose(linear.power(2).matrix(), entries**2, atol=1e-13 * scale)
+        np.testing.assert_allclose(linear.T.power(2).matrix(), entries.T**2, atol=1e-13 * scale)
 
 
 @every_case
@@ -118,10 +131,10 @@ def test_second_moments_are_those_of_the_weights_of_reports(case: Case) -> None:
         return
     moments = channel.inverse.matrix() ** 2 @ channel.matrix
     close: dict[str, Any] = dict(rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(channel.second_moments.own, np.diagonal(moments), **close)
+    np.testing.assert_allclose(channel.moments(2).own, np.diagonal(moments), **close)
     others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
-    np.testing.assert_allclose(channel.second_moments.low, others.min(axis=1), **close)
-    np.testing.assert_allclose(channel.second_moments.high, others.max(axis=1), **close)
+    np.testing.assert_allclose(channel.moments(2).low, others.min(axis=1), **close)
+    np.testing.assert_allclose(channel.moments(2).high, others.max(axis=1), **close)
 
 
 def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
@@ -133,7 +146,7 @@ def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
             moments = np.kron(one.inverse.matrix(), two.inverse.matrix()) ** 2
             moments = moments @ np.kron(one.matrix, two.matrix)
             others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
-            found = one.second_moments * two.second_moments
+            found = one.moments(2) * two.moments(2)
             np.testing.assert_allclose(found.own, np.diagonal(moments), rtol=1e-10)
             np.testing.assert_allclose(found.low, others.min(axis=1), rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(found.high, others.max(axis=1), rtol=1e-9, atol=1e-12)

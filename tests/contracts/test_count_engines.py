@@ -19,23 +19,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
-from tacit.channel import truthful
-from tacit.counting import (
-    count,
-    count_engine,
-    count_reported,
-    engine_choice,
-    engine_of,
-    memory,
-    pair_tables,
-)
-from tacit.counting.duckdb_files import DuckDBFiles
-from tacit.counting.pair_tables import PairCounts
-from tacit.counting.remote_patterns import RemotePatterns
+from tacit.collect.store import Store
+from tacit.core.channel import truthful
 from tacit.errors import DataError, EngineError, FileError, TacitError
 from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
-from tacit.mine.bayes_parameters import pairs
-from tacit.service.store import Store
+from tacit.models.bayes_parameters import pairs
+from tacit.records import (
+    PatternTable,
+    count,
+    count_reported,
+    engine_of,
+    engines,
+    pair_tables,
+    patterns,
+)
+from tacit.records.duckdb_engine import DuckDBFiles
+from tacit.records.patterns import PairCounts
 from tests.support.engine_studies import same_study_of_a_sample
 from tests.support.engines import (
     BINARY,
@@ -129,7 +128,7 @@ def same_tree_of_records_beyond_memory(put: Put) -> None:
     engine, passes = engine_of(put(table_of("wide")), WIDE.reported), []
     total = engine.total
     engine.total = lambda table: passes.append(table) or total(table)  # type: ignore[method-assign]
-    remote = RemotePatterns(engine)
+    remote = PatternTable.remote(engine)
     tree.fit(remote)
     assert tree.get_depth() == 4
     assert len(passes) == 1 + tree.get_depth()  # one for the pairs
@@ -146,13 +145,13 @@ def same_tree_of_records_beyond_memory(put: Put) -> None:
 def wide_records_beyond_memory_stay_where_they_are(put: Put) -> None:
     """Tables are estimated from them; what needs every record is refused before it is fetched."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_engine, "MOST_BYTES", 1 << 10)
-        patch.setattr(memory, "FEW_RECORDS", 0)
+        patch.setattr(patterns, "MOST_BYTES", 1 << 10)
+        patch.setattr(patterns, "FEW_RECORDS", 0)
         records = put(table_of("wide"))
         if isinstance(records, pa.Table):
             return  # in memory already
         found = reconstruct(records, WIDE)
-        assert isinstance(found.patterns, RemotePatterns)
+        assert found.patterns.engine is not None
         for names in (["w0", "w3"], ["w1", "w2", "w5"]):
             own, other = expected("wide").table(names), found.table(names)
             np.testing.assert_allclose(other.value, own.value, rtol=0, atol=1e-12)
@@ -163,8 +162,8 @@ def wide_records_beyond_memory_stay_where_they_are(put: Put) -> None:
 
 def other_models_of_records_beyond_memory_are_refused(put: Put) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_engine, "MOST_BYTES", 1 << 10)
-        patch.setattr(memory, "FEW_RECORDS", 0)
+        patch.setattr(patterns, "MOST_BYTES", 1 << 10)
+        patch.setattr(patterns, "FEW_RECORDS", 0)
         records = put(table_of("wide"))
         for model in (LatentClass(WIDE, 2), ChowLiuTree(WIDE)):
             if not isinstance(records, pa.Table):
@@ -323,7 +322,7 @@ ENGINES = {
 )
 def put(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     fewest = 1 << 40 if request.param == "our reader" else 0
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", fewest)
     return ENGINES[request.param](request, tmp_path)
 
 
@@ -382,7 +381,7 @@ def _a_level_of_a_tree_is_one_job(jobs: Any) -> None:
 def test_a_level_of_a_tree_is_one_query_of_duckdb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", 0)
     engine = engine_of(put_parts(table_of("wide"), tmp_path), WIDE.reported)
     assert isinstance(engine, DuckDBFiles)
     connect, scans = duckdb.connect, []
@@ -404,7 +403,7 @@ def test_a_level_of_a_tree_is_one_query_of_duckdb(
             self._own.close()
 
     monkeypatch.setattr(duckdb, "connect", Connection)
-    tree = DecisionTree(WIDE, "w0", caution=1, max_depth=4).fit(RemotePatterns(engine))
+    tree = DecisionTree(WIDE, "w0", caution=1, max_depth=4).fit(PatternTable.remote(engine))
     assert len(scans) == 1 + tree.get_depth() == 5
 
 
@@ -432,7 +431,7 @@ def _a_damaged_part_is_refused(source: Callable[[Path], Any], tmp_path: Path) ->
 def test_a_damaged_part_is_refused_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", fewest)
     folder = _damaged(put_parts(table_of("labelled"), tmp_path))
     with pytest.raises(TacitError, match=r"part-1\.parquet: "):
         count_reported(folder, LABELLED)
@@ -446,7 +445,7 @@ def test_a_damaged_part_is_refused_and_named(
 def test_both_readers_of_files_raise_the_same_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", fewest)
     folder = put_parts(with_cells(table_of("labelled"), "region", [1002], "nord"), tmp_path)
     message = r"part-1\.parquet: unknown category 'nord' of attribute 'region' at record 2 "
     with pytest.raises(DataError, match=message):
@@ -536,7 +535,7 @@ def test_parts_whose_columns_have_other_types_are_not_cast(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB would cast 1.5 in the second file to 2, the type of the first file."""
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", 0)
     schema = Schema([Attribute("grade", [1, 2, 1.5])])
     design = Design(schema, [Group(["grade"], truthful())])
     pq.write_table(pa.table({"grade": [1, 2, 2]}), tmp_path / "a.parquet")
@@ -549,7 +548,7 @@ def test_columns_that_differ_in_case_only_are_not_confused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB would read the first for both; so our reader counts them."""
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", 0)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", 0)
     schema = Schema([Attribute("a", ["no", "yes"]), Attribute("A", ["no", "yes"])])
     design = Design(schema, [Group(["a", "A"], truthful())])
     table = pa.table({"a": ["no", "no", "yes"], "A": ["yes", "yes", "no"]})
@@ -565,7 +564,7 @@ def test_columns_that_differ_in_case_only_are_not_confused(
 def test_files_without_records_are_skipped_if_others_have_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fewest: int
 ) -> None:
-    monkeypatch.setattr(engine_choice, "FEWEST_CELLS", fewest)
+    monkeypatch.setattr(engines, "FEWEST_CELLS", fewest)
     folder = put_parts(table_of("binary"), tmp_path)
     pq.write_table(table_of("binary").slice(0, 0), folder / "part-9.parquet")
     pq.write_table(pa.table({"q0": pa.nulls(0)}), folder / "part-8.parquet")

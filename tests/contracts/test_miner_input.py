@@ -13,13 +13,13 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from tacit import Design, Group, Schema, mine
-from tacit.channel import related
-from tacit.counting import count
+from tacit.core.channel import related
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError, TacitError
 from tacit.evaluate import accuracy
-from tacit.label_codes import decode
 from tacit.mine import Forest
 from tacit.mine.miner import Miner
+from tacit.records import count
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, OTHERS, REPORTED, SCHEMA, true_records
 

@@ -22,12 +22,13 @@ import pytest
 import typer
 
 import tacit
-from tacit import Attribute, Design, Group, Schema, disguise, outward, reconstruct
-from tacit.channel import matrix, related, unrelated
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.cli import command_line, show
 from tacit.cli.main import COMMANDS
+from tacit.core.channel import matrix, related, unrelated
 from tacit.datasets import adult_survey
 from tacit.errors import DataError
+from tacit.output import rounding
 from tacit.reconstruction import em
 from tests.support.commands import Ran
 from tests.support.origins import unknown_origin
@@ -173,10 +174,10 @@ def test_design_check_shows_privacy_and_condition(tacit_: Any) -> None:
 
 
 def test_design_check_rounds_epsilon_up() -> None:
-    assert outward.epsilon(1.0986122886681098) == "1.10"
-    assert outward.epsilon(0.69314718056) == "0.70"
-    assert outward.epsilon(0.0) == "0.00"
-    assert outward.epsilon(float("inf")) == "infinite"
+    assert rounding.epsilon(1.0986122886681098) == "1.10"
+    assert rounding.epsilon(0.69314718056) == "0.70"
+    assert rounding.epsilon(0.0) == "0.00"
+    assert rounding.epsilon(float("inf")) == "infinite"
 
 
 def test_design_check_says_that_one_related_group_discloses_relations(tacit_: Any) -> None:
@@ -281,7 +282,7 @@ def test_ctrl_c_is_one_line_and_leaves_no_file(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.file_disguise.BlockDraws.next", interrupted)
+    monkeypatch.setattr("tacit.records.disguise.BlockDraws.next", interrupted)
     before = sorted(os.listdir())
     ran = tacit_("disguise", "design.json", "true.csv", "--out", "reported.csv")
     assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")

@@ -11,7 +11,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.cli.main import run
-from tacit.label_codes import decode
+from tacit.core.label_codes import decode
 from tacit.mine import LatentClass, model_from_json
 from tests.support.latent import true_records
 

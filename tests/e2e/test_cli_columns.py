@@ -10,11 +10,10 @@ import pytest
 
 from tacit import reconstruct
 from tacit.cli.main import run
-from tacit.counting import count_reported
-from tacit.counting.count_file import StoredCounts
-from tacit.files import Origin
+from tacit.collect.store import Store
+from tacit.records import Origin, count_reported
+from tacit.records.count_file import StoredCounts
 from tacit.regression import logit
-from tacit.service.store import Store
 from tests.support.published import published, response
 from tests.support.regions import REGIONS, regional
 

@@ -12,8 +12,8 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
+from tacit.core.label_codes import decode
 from tacit.evaluate import accuracy
-from tacit.label_codes import decode
 from tacit.mine import Forest, model_from_json, model_to_json
 from tests.support.commands import is_one_error
 

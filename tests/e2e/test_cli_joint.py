@@ -11,9 +11,9 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.cli.main import run
-from tacit.label_codes import decode
+from tacit.core.label_codes import decode
 from tacit.mine import ChowLiuTree, NaiveBayes, model_from_json, model_to_json
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
 
 SCHEMA = Schema([Attribute(f"a{i}", ["no", "yes"]) for i in range(4)])
 DESIGN = Design(SCHEMA, [Group(SCHEMA.names, related(0.85))])

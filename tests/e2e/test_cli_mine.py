@@ -16,8 +16,8 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import record_reader
 from tacit.mine import NaiveBayes, literal, model_from_json, model_to_json, pairs
+from tacit.records import files
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
@@ -85,7 +85,8 @@ def test_reports_in_csv_give_the_same_model(tacit_: Any) -> None:
 
 def test_the_prior_and_the_strongest_log_odds_are_shown(tacit_: Any, model: NaiveBayes) -> None:
     ran = tacit_(*OF_ILL)
-    assert "wrote model.json: naive Bayes for ill, from 4,000 reported records" in ran.out
+    assert ran.out.startswith("wrote model.json: naive Bayes for ill\n")
+    assert "P(ill) from 4,000 reported records" in ran.out
     words = [line.split() for line in ran.out.splitlines()]
     prior, odds = model.prior(), model.log_odds("smokes")
     assert ["True", f"{prior.value[1]:.4f}", f"{prior.stderr[1]:.4f}"] in [row[:3] for row in words]
@@ -227,7 +228,7 @@ def test_many_records_are_predicted_batch_by_batch(
     tacit_: Any, model: NaiveBayes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert tacit_("predict", "model.json", "known.csv", "--out", "whole.csv").status == 0
-    monkeypatch.setattr(record_reader, "BATCH", 7)
+    monkeypatch.setattr(files, "BATCH", 7)
     assert tacit_("predict", "model.json", "known.csv", "--out", "parts.csv").status == 0
     assert Path("parts.csv").read_bytes() == Path("whole.csv").read_bytes()
 

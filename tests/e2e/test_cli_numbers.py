@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tacit.cli.main import run
-from tacit.files import read_frame, read_origin
 from tacit.quantitative import additive, mean, scrambling_from_json, square_wave, variance
+from tacit.records import read_frame, read_origin
 
 CARDS = ["numbers", "new", "additive", "--noise=-10:1/4,0:1/2,10:1/4", "--out", "cards.json"]
 ESTIMATE = ["numbers", "estimate", "cards.json", "reported.csv", "--column", "income"]

@@ -15,12 +15,11 @@ import pandas as pd
 import pytest
 
 from tacit import disguise, reconstruct
-from tacit.counting import count
+from tacit.collect.store import Response, Store, packed
+from tacit.core.label_codes import with_no_answer
 from tacit.errors import EngineError
-from tacit.label_codes import with_no_answer
+from tacit.records import answers_of, count, count_codes
 from tacit.regression import logit
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of, count_codes
-from tacit.service.store import Response, Store, packed
 from tacit.survey import publish
 from tests.support.commands import is_one_error
 from tests.support.free_text_surveys import FREE, response_with
@@ -82,7 +81,7 @@ def test_an_export_has_empty_cells_and_gives_the_estimates_of_the_database(
     status, said, _ = tacit(*given)
     assert (status, said) == (0, f"wrote {out}: 1,200 records\n")
     found = reconstruct(out, ANALYSED.design)
-    assert isinstance(found.patterns, IncompletePatterns)
+    assert found.patterns.absent is not None
     same(found, expected())
     for table in ("smokes", "income,place"):
         asked = ("--table", table, "--format", "json")
@@ -151,7 +150,7 @@ def test_counts_with_an_unused_category_for_missing_answers_are_complete() -> No
     missing = (np.array(ANALYSED.design.reported.sizes) <= CODES).any(axis=1)
     wide = count(CODES[~missing], with_no_answer(ANALYSED.design.reported))
     found = answers_of(wide, ANALYSED.design.reported)
-    assert not isinstance(found, IncompletePatterns)
+    assert found.absent is None
     assert found.n_records == (~missing).sum()
 
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import reconstruct
+from tacit.collect.store import Response, Store, packed
 from tacit.errors import DataError
-from tacit.files import read_design, read_origin
-from tacit.service.store import Response, Store, packed
+from tacit.records import read_design, read_origin
 from tacit.survey import Published, publish, survey_from_dict
 from tests.support.origins import unknown_origin
 

@@ -17,8 +17,8 @@ from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, relat
 from tacit.cli.arguments import read_model
 from tacit.cli.main import run
 from tacit.privacy import Limits, Rule, compare_schemes, report
-from tacit.privacy.privacy_plots import svg
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.page import svg
+from tacit.privacy.report import NOT_KNOWN
 from tacit.survey import example, publish, survey_from_text
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
@@ -158,7 +158,7 @@ def test_the_figures_are_drawn_and_written_as_a_table(privacy: Any) -> None:
     arguments = ("--prior", "prior.json", "--figure", "guesses.svg", "--out", "figures.csv")
     assert privacy("design.json", *arguments)[0] == 0
     found = report(DESIGN, PRIOR)
-    assert Path("guesses.svg").read_text() == svg(found.figure())
+    assert Path("guesses.svg").read_text() == svg(found.plot())
     assert pa_csv.read_csv("figures.csv").to_pydict() == found.to_frame("pyarrow").to_pydict()
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tacit.cli.main import run
-from tacit.files import read_frame
+from tacit.records import read_frame
 from tests.support.regressions import DESIGNS, people, reported
 
 

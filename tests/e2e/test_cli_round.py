@@ -10,9 +10,8 @@ import pytest
 
 from tacit import disguise, mine
 from tacit.cli.main import run
-from tacit.counting import count_reported
-from tacit.files import write_frame
-from tacit.label_codes import decode
+from tacit.core.label_codes import decode
+from tacit.records import count_reported, write_frame
 from tacit.survey import read_published
 from tests.support.studio import reports, survey
 

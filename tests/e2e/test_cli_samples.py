@@ -10,7 +10,7 @@ import pytest
 
 from tacit import reconstruct
 from tacit.cli.main import run
-from tacit.sampling import jackknife
+from tacit.reconstruction.sampling import jackknife
 from tests.support.samples import DISGUISED, HOW, sample
 
 SAMPLE = ["--weights", "w", "--strata", "region", "--clusters", "village"]

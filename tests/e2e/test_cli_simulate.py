@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.cli.main import run
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import Published, publish
 from tests.support.published import published, response
 from tests.support.serving import serving
@@ -107,8 +107,8 @@ def test_the_address_of_the_page_is_as_good_as_that_of_the_server(
 def test_waiting_for_a_server_that_is_not_there_is_not_silent(
     tacit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.cli.respondents._SECONDS", 1.0)
-    monkeypatch.setattr("tacit.cli.respondents._PATIENCE", 0.2)
+    monkeypatch.setattr("tacit.cli.simulate._SECONDS", 1.0)
+    monkeypatch.setattr("tacit.cli.simulate._PATIENCE", 0.2)
     with closing(socket()) as taken:  # bound, but nothing listens
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"

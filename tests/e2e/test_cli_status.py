@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import publish
 from tests.support.studio import reports, send, survey
 

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from tacit.collect.store import Outcome, Store, SurveyState
 from tacit.errors import FileError
-from tacit.service.store import Outcome, Store, SurveyState
 from tacit.survey import Published, publish
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
@@ -85,7 +85,7 @@ def test_links_that_could_not_be_written_are_taken_back(
     def full(*_: Any, **__: Any) -> None:
         raise FileError("links.csv: cannot be written: No space left on device")
 
-    monkeypatch.setattr("tacit.cli.survey_store.write_text", full)
+    monkeypatch.setattr("tacit.cli.survey.write_text", full)
     assert _invite(tacit, url)[0] == 2
     store = Store(url)
     assert store.state(INVITED.survey.fingerprint) == SurveyState(True, 0, 0, 0)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tacit import outward
 from tacit.cli.main import run
+from tacit.output import rounding
 from tacit.privacy import report
-from tacit.privacy.respondent_wording import wording_of
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.report_text import wording_of
 from tacit.survey import example, read_published, read_survey
 
 
@@ -142,7 +142,7 @@ def test_no_figure_of_a_panel_is_of_one_wave_only(
     assert content["waves"] == 2
     assert BOTH_WAVES in content["sentences"][0]
     for part in (*content["attributes"], *content["groups"], content["record"]):
-        assert outward.epsilon(part["epsilon"]) == "2.20"
+        assert rounding.epsilon(part["epsilon"]) == "2.20"
     assert survey("publish", "panel.yaml", "--out", "panel.json")[0] == 0
     assert run(["privacy", "panel.json"]) == 0
     told = capsys.readouterr().out

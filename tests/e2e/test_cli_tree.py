@@ -15,9 +15,9 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.files import record_writer
 from tacit.mine import DecisionTree, NaiveBayes, model_from_json, model_to_json, reduced_error
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
+from tacit.records import files
 from tests.support.commands import is_one_error
 from tests.support.origins import unknown_origin
 
@@ -146,25 +146,21 @@ def test_the_strongest_rules_come_first_with_their_intervals(
 ) -> None:
     best = max(model.rules().known, key=lambda rule: rule.support * rule.confidence)
     lines = tacit_(*OF_ILL, "--level", "0.9").out.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("rule "))
+    head = next(i for i, line in enumerate(lines) if line.startswith("if "))
     assert lines[head].count("90 % interval") == 2
-    lower, upper = (100 * float(limit) for limit in best.confidence_interval(0.9))
-    assert f"{100 * best.support:.1f} %" in lines[head + 2]
-    told = f"{100 * best.confidence:.1f} % {lower:.1f} .. {upper:.1f}"
+    lower, upper = (float(limit) for limit in best.confidence_interval(0.9))
+    assert f"{best.support:.4f}" in lines[head + 2]
+    told = f"{best.confidence:.4f} {lower:.4f} .. {upper:.4f}"
     assert told in " ".join(lines[head + 2].split())
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_rules_are_broken_between_conditions(
-    tacit_: Any, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_fit_on_the_screen(tacit_: Any, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     lines = tacit_(*OF_ILL, "--caution", "0").out.splitlines()
-    head = next(i for i, line in enumerate(lines) if line.startswith("rule "))
+    head = next(i for i, line in enumerate(lines) if line.startswith("if "))
     assert max(map(len, lines[head:])) <= width
-    table = lines[head + 2 : lines.index("... 56 more rules; --json has all", head)]
-    starts = [line.split(" = ")[0] for line in table]
-    assert set(starts) <= {"smokes", "size", "x"}
+    assert "... 56 more rules; --json has all" in lines[head:]
 
 
 def test_the_table_says_which_records_the_figures_come_from(tacit_: Any) -> None:
@@ -282,7 +278,7 @@ def test_a_model_that_cannot_be_written_leaves_the_old_one(
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(record_writer.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     is_one_error(tacit_(*OF_ILL, "--max-depth", "1"), "tree.json: cannot be written: No space left")
     assert contents() == before
 

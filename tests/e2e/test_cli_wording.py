@@ -16,12 +16,11 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
 from tacit.cli.arguments import read_model
+from tacit.collect.store import Store
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json
 from tacit.optimize import Warner, front
-from tacit.reproduce.report_files import draw
-from tacit.reproduce.section import Chart, Curve
-from tacit.service.store import Store
+from tacit.papers.report import Chart, Curve, draw
 from tacit.survey import example, publish, read_survey
 from tests.support.published import published, response
 

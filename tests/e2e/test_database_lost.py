@@ -10,16 +10,18 @@ import json
 import os
 import resource
 import shutil
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from tacit.cli.main import run
-from tacit.service.store import Store
+from tacit.collect.store import Store
+from tacit.collect.store.values import enough_to_erase
 from tests.support.published import published
 from tests.support.serving import SECONDS, Served, serving
 from tests.support.stages import Stages, stages
@@ -88,14 +90,22 @@ OVERWRITES = (_copied_over, _truncated)
 
 @contextmanager
 def _at_rest(work: Stages) -> Iterator[None]:
-    """No request is under way, and the log is empty: the file has everything."""
+    """No request is under way, no order is due to be erased, and the log is empty."""
+    database = work.served.database
     until = time.monotonic() + SECONDS
     with work.paused():
-        time.sleep(0.5)  # the order of what was stored last is being erased
-        while Path(f"{work.served.database}-wal").stat().st_size:
+        while _order_is_due(database) or Path(f"{database}-wal").stat().st_size:
             assert time.monotonic() < until
-            time.sleep(0.01)
+            time.sleep(0.05)
+        time.sleep(0.5)  # the server notes what the file looks like now
         yield
+
+
+def _order_is_due(database: Path) -> bool:
+    """Whether the server is about to rewrite the file, to erase the order of arrival."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        counts = connection.execute("SELECT records, settled FROM surveys").fetchall()
+    return any(records - settled >= enough_to_erase(records) for records, settled in counts)
 
 
 @pytest.mark.parametrize(

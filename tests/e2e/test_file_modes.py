@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import publish
 from tests.support.commands import Ran
 from tests.support.studio import reports, send, survey

@@ -19,9 +19,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from tacit.service.collect.problem_details import PROBLEMS
-from tacit.service.collect.submission_validator import SubmissionValidator
-from tacit.service.store import Store
+from tacit.collect.http import PROBLEMS
+from tacit.collect.store import Store
+from tacit.collect.submission import SubmissionValidator
 from tests.support.asking import compact, place, submission
 from tests.support.published import published
 from tests.support.raw import SECONDS, Line, chunked, request

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.support.asking import place, submission
 from tests.support.load import Report, Running, plan
 from tests.support.postgres import Cluster

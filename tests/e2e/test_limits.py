@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.service.store.database import PATIENCE
+from tacit.collect.store.database import PATIENCE
 from tests.support import stepped_clock
 from tests.support.asking import compact, place, submission
 from tests.support.published import published

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
-from tacit.counting import cancellation, count_reported, engine_choice
-from tacit.counting.duckdb_files import DuckDBFiles
+from tacit.records import count_reported, engines, queries
+from tacit.records.duckdb_engine import DuckDBFiles
 from tests.support.engines import BINARY, put_in_postgres, records_of
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def test_a_limit_that_cannot_be_is_one_error(amount: str, said: str) -> None:
 
 
 def test_duckdb_tells_how_much_of_a_scan_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cancellation, "PERIOD", 0.001)
+    monkeypatch.setattr(queries, "PERIOD", 0.001)
     told: list[float] = []
     DuckDBFiles(sorted(long_records(links=10).iterdir()), SCHEMA, told.append).patterns()
     known = [share for share in told if not math.isnan(share)]
@@ -236,10 +236,10 @@ def test_duckdb_tells_how_much_of_a_scan_is_done(monkeypatch: pytest.MonkeyPatch
 def test_postgresql_tells_that_it_works_but_not_how_much(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancellation, "PERIOD", 0.001)
+    monkeypatch.setattr(queries, "PERIOD", 0.001)
     told: list[float] = []
     url = put_in_postgres(records_of(BINARY), cluster.url(), "records")
-    engine_choice.engine_of(url, BINARY.reported, told.append).patterns()
+    engines.engine_of(url, BINARY.reported, told.append).patterns()
     assert told
     assert all(map(math.isnan, told))
     assert count_reported(url, BINARY).n_records == 3000

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.support.asking import place, submission
 from tests.support.commands import Ran
 from tests.support.one_process import both, command

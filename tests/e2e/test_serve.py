@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from tacit.cli.main import run
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.support.asking import place, submission
 from tests.support.published import published
 from tests.support.serving import SECONDS, Served, files_of, records_in, serving, started, temporary

@@ -14,7 +14,7 @@ from tests.support.serving import serving
 SURVEY = published()
 #: Packages of tacit that reconstruct, or that only analysts use.
 UNDOING = {"tacit.reconstruction", "tacit.mine", "tacit.evaluate", "tacit.privacy"}
-ANALYSTS = {"tacit.counting", "tacit.record_disguise", "tacit.optimize", "tacit.reproduce"}
+ANALYSTS = {"tacit.records.memory", "tacit.records.engines", "tacit.core.disguise", "tacit.papers"}
 SLOW = {"scipy", "sklearn", "matplotlib", "pyarrow", "pandas", "polars", "narwhals"}
 
 
@@ -29,6 +29,6 @@ def test_a_server_loads_nothing_that_reconstructs_and_nothing_slow(
             assert httpx.get(served.origin + path).status_code == 200
         assert served.stop() == 0
     loaded = {line.rpartition("|")[2].strip() for line in served.log if "import time:" in line}
-    assert {"tacit.service.server", "uvicorn", "sqlalchemy"} <= loaded, "imports were listed"
+    assert {"tacit.collect.server", "uvicorn", "sqlalchemy"} <= loaded, "imports were listed"
     packages = {".".join(name.split(".")[:2]) for name in loaded} | loaded
     assert packages & (UNDOING | ANALYSTS | SLOW) == set()

@@ -21,9 +21,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from tacit.service.store import Store
-from tacit.service.store.sql_tables import tokens
-from tacit.service.store.store_values import token_hashes
+from tacit.collect.store import Store
+from tacit.collect.store.sql_tables import tokens
+from tacit.collect.store.values import token_hashes
 from tacit.survey import Published
 from tests.support.asking import place, submission
 from tests.support.grids import thinned

@@ -9,8 +9,8 @@ import threading
 import pytest
 from sqlalchemy import text
 
-from tacit.service.store import Response, Store
-from tacit.service.store.store_values import id_of
+from tacit.collect.store import Response, Store
+from tacit.collect.store.values import id_of
 from tests.support import warm_start
 from tests.support.writing import SURVEY
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import example
 from tests.support.studio import PASSWORD, reports, send, survey
 from tests.support.studio_process import look_with, running

@@ -13,11 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import disguise, reconstruct
-from tacit.cli.respondents import send
-from tacit.counting import PatternTable
+from tacit.cli.simulate import send
+from tacit.collect.store import Store
 from tacit.reconstruction import Reconstruction
-from tacit.sampling.incomplete_patterns import count_codes
-from tacit.service.store import Store
+from tacit.records import PatternTable, count_codes
 from tacit.survey import Published
 from tests.support.browser import device
 from tests.support.chance import FALSE_ALARM, looks_like

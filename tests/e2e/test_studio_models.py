@@ -17,10 +17,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import disguise, mine, reconstruct
-from tacit.counting import count_reported
-from tacit.service.store import Store
+from tacit.collect.store import Store
+from tacit.records import count_reported
 from tacit.studio.accuracy_round import accuracy_round
-from tacit.studio.model_folder import ModelFolder
+from tacit.studio.models import ModelFolder
 from tacit.survey import Published
 from tests.support.browser import device, serving
 from tests.support.respondent import Respondent

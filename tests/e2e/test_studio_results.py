@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.support.browser import PHONE
 from tests.support.studio import PASSWORD, reports, send, survey
 from tests.support.studio_process import look, running

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tacit.service.collect.protocol import MOST_HEAD
+from tacit.collect.http_server import MOST_HEAD
 from tests.support.asking import place, submission
 from tests.support.commands import Ran
 from tests.support.one_process import both

@@ -12,11 +12,10 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, reconstruct, related
 from tacit.cli.main import run
 from tacit.compliance import Careless, Cheaters, LyingCarriers, pool
-from tacit.counting import count_reported
-from tacit.counting.count_file import StoredCounts
+from tacit.core.label_codes import decode
 from tacit.errors import TacitError
-from tacit.files import Origin
-from tacit.label_codes import decode
+from tacit.records import Origin, count_reported
+from tacit.records.count_file import StoredCounts
 from tacit.regression import correlation, linear, logit
 from tests.support.regions import REGIONS, regional
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.channel import FAMILIES
+from tacit.core.channel import FAMILIES
 from tacit.survey import Survey, read_survey, survey_from_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "survey.md").read_text(encoding="utf-8")

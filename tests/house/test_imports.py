@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import truthful
-from tacit.extras import EXTRAS
-from tacit.files import writing_records
+from tacit.core.channel import truthful
+from tacit.core.imports import EXTRAS
+from tacit.records import writing_records
 
 
 def _loaded(code: str) -> set[str]:
@@ -53,7 +53,7 @@ def test_the_help_loads_neither_the_service_nor_scikit_learn() -> None:
 @pytest.mark.slow
 def test_the_studio_starts_without_scikit_learn() -> None:
     """It loads pandas and most of SciPy too; models are learnt in processes of their own."""
-    loaded = _loaded("import tacit.studio.studio_server")
+    loaded = _loaded("import tacit.studio.server")
     assert {"starlette", "sqlalchemy"} <= loaded
     assert loaded & {"sklearn", "pandas", "matplotlib"} == set()
 

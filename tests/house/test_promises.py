@@ -26,7 +26,7 @@ PROMISE = re.compile(
 )
 #: What respondents and the people who run surveys read.
 READ = re.compile(
-    r"README\.md|docs/[^/]+\.md|src/tacit/service/page/.+\.(?:json|js|html)"
+    r"README\.md|docs/[^/]+\.md|src/tacit/collect/page/.+\.(?:json|js|html)"
     r"|src/tacit/survey/example\.yaml|src/tacit/studio/templates/.+|src/tacit/cli/.+\.py"
     r"|src/tacit/studio/.+\.py|src/tacit/__init__\.py|pyproject\.toml|CITATION\.cff"
 )

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import tacit
 from tacit import (
     compliance,
     mine,
+    papers,
     plan,
     privacy,
     quantitative,
     reconstruction,
     regression,
-    reproduce,
-    sampling,
     survey,
 )
-from tacit.service import store
+from tacit.collect import store
+from tacit.reconstruction import sampling
 
 PROMISED = {
     "Attribute",
@@ -138,7 +141,7 @@ PROMISED_OF_A_RECONSTRUCTION = {
     "trend",
 }
 
-#: `tacit.sampling`: errors of samples, and weights.
+#: `tacit.reconstruction.sampling`: errors of samples, and weights.
 PROMISED_OF_SAMPLING = {
     "ERROR_METHODS",
     "AdjustedWeights",
@@ -204,13 +207,33 @@ def test_the_exported_names_are_the_promised_ones() -> None:
     assert set(compliance.__all__) == PROMISED_OF_COMPLIANCE
     assert set(quantitative.__all__) == PROMISED_OF_QUANTITATIVE
     assert set(plan.__all__) == PROMISED_OF_PLAN
-    assert set(reproduce.__all__) == {"STUDIES", "Plan", "reproduce"}
+    assert set(papers.__all__) == {"STUDIES", "Plan", "reproduce"}
 
 
 def test_every_exported_name_is_there_and_listed_once() -> None:
     for package in (tacit, mine, quantitative):
         assert len(package.__all__) == len(set(package.__all__))
         assert [name for name in package.__all__ if not hasattr(package, name)] == []
+
+
+def test_dir_lists_the_public_names_and_the_subpackages_only(root: Path) -> None:
+    folders = {path.parent.name for path in (root / "src/tacit").glob("*/__init__.py")}
+    assert set(dir(tacit)) == PROMISED | folders - {"cli"}
+    assert set(dir(mine)) == set(mine.__all__)
+
+
+def test_subpackages_are_loaded_on_first_use() -> None:
+    code = (
+        "import sys, tacit; before = 'tacit.mine' in sys.modules; "
+        "print(before, tacit.mine.__name__, [n for n in dir(tacit) if not hasattr(tacit, n)])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False tacit.mine []"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'minr'"):
+        tacit.minr  # noqa: B018
 
 
 def test_the_modules_of_a_tree_do_not_load_the_miners_that_use_them() -> None:

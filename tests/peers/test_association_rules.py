@@ -11,7 +11,7 @@ from mlxtend.frequent_patterns import association_rules as peer_rules
 from mlxtend.frequent_patterns import fpgrowth
 
 from tacit import Design, Group, Schema, truthful
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
 from tacit.datasets import adult_binary, adult_native
 from tacit.mine import PlainThreshold, association_rules, itemsets
 from tests.support.retail import baskets, schema_of

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from tacit.arrays import Codes
-from tacit.counting import count
+from tacit.core.arrays import Codes
 from tacit.mine import ChowLiuTree
-from tacit.mine.pair_dependence import pair_dependence
-from tacit.mine.undisguised import design_of_codes
-from tacit.mine.unit_tables import UnitTables
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.mine.miner import design_of_codes
+from tacit.models.dependence_tree import pair_dependence
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.models.units import UnitReports
+from tacit.records import count
 
 Edge = tuple[int, int]
 
@@ -82,7 +82,7 @@ def _counts(codes: Codes, pair: Edge, sizes: tuple[int, ...]) -> Codes:
 
 def _passed(codes: Codes) -> set[Edge]:
     design = design_of_codes(codes)
-    found = pair_dependence(UnitTables(count(codes, design.schema), design))
+    found = pair_dependence(UnitReports(count(codes, design.schema), design))
     return {(a, b) for a, b in found.pairs[found.adjusted <= 0.05].tolist()}
 
 
@@ -90,7 +90,7 @@ def test_the_tests_are_pearsons_and_close_to_the_likelihood_ratio() -> None:
     sizes = (2, 3, 4, 2, 5, 3)
     codes = records(sizes, 3)
     design = design_of_codes(codes)
-    found = pair_dependence(UnitTables(count(codes, design.schema), design))
+    found = pair_dependence(UnitReports(count(codes, design.schema), design))
     for pair, statistic, freedom, p_value in zip(
         found.pairs.tolist(), found.statistic, found.freedom, found.p_values, strict=True
     ):

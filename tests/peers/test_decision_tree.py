@@ -18,8 +18,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Design, Group, Schema, disguise, related, truthful, uniform_perturbation
-from tacit.arrays import Codes
-from tacit.channel import Coin
+from tacit.core.arrays import Codes
+from tacit.core.channel import Coin
 from tacit.datasets import (
     adult_binary,
     adult_native,

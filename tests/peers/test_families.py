@@ -22,7 +22,7 @@ from tacit import (
     related,
     triangular,
 )
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.reconstruction import em
 from tests.support.tables import brute_force
 

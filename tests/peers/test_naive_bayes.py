@@ -15,7 +15,7 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from tacit import Design, Group, Schema, disguise, related, truthful, unrelated
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.datasets import (
     adult_binary,
     adult_native,

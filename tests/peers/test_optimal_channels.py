@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front, objectives
-from tacit.optimize.front_problem import problem_of
-from tacit.optimize.search_method import SearchMethod
+from tacit.optimize.problem import SearchMethod, problem_of
 from tests.support.grids import thinned
 from tests.support.priors import decaying, normal
 
@@ -24,6 +23,21 @@ SEARCH, SQUARE = Spea2(generations=3000), Square(7, starts=0)
 OPTIMA = {0.2: 1.352e-5, 0.5: 2.111e-5, 0.7: 5.240e-5}
 #: Figure 4 and section VI-C: smallest privacy of the paper's search and of Warner, by delta.
 SMALLEST = {0.6: (0.4, 0.599), 0.7: (0.3, 0.510), 0.8: (0.22, 0.385), 0.9: (0.17, 0.226)}
+
+
+def mse_and_gradient(
+    matrix: np.ndarray, prior: np.ndarray, n_records: int
+) -> tuple[float, np.ndarray]:
+    """MSE of a square matrix and its derivative by every entry.
+
+    With W = M^-1, q = M p, G = W diag(q) W^T and s_i the squared norm of column i of W:
+    d tr(G) / dM = s p^T - 2 W^T G.
+    """
+    inverse = np.linalg.inv(matrix)
+    gram = (inverse * (matrix @ prior)) @ inverse.T
+    gradient = np.outer((inverse**2).sum(axis=0), prior) - 2 * inverse.T @ gram
+    share = len(prior) * n_records
+    return (float(np.trace(gram)) - float(prior @ prior)) / share, gradient / share
 
 
 @cache
@@ -158,7 +172,7 @@ def _general_solver(prior: Array, delta: float, privacy: float, starts: int) -> 
 
     def value(x: Array) -> tuple[float, Array]:
         try:
-            error, slope = objectives.mse_and_gradient(x[:size].reshape(n, n), prior, 1)
+            error, slope = mse_and_gradient(x[:size].reshape(n, n), prior, 1)
         except np.linalg.LinAlgError:
             return 1e6, np.zeros(size + n)
         return error, np.append(slope.ravel(), np.zeros(n))

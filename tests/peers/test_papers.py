@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
+from tacit.core.arrays import Array
+from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.reconstruction import inversion
 from tests.support.tables import problem_of, random_table, reported_table
 

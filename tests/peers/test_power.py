@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2
 
-from tacit.channel import Coin, crosswise, forced, related, unrelated
+from tacit.core.channel import Coin, crosswise, forced, related, unrelated
 from tacit.plan import plan
 
 NORMAL = NormalDist()

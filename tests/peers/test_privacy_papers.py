@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import frapp, matrix, related, uniform_perturbation, unrelated
+from tacit.core.arrays import Array
+from tacit.core.channel import frapp, matrix, related, uniform_perturbation, unrelated
 from tacit.errors import DataError
 from tacit.privacy import check_delta, compare_schemes, figures, pse_curve, report
-from tacit.privacy.kernels import entries
 from tests.support.families import attributes_of, stochastic
 
 #: Zhan & Matwin, section 5.3: the shares and the grid of their figure 6.
@@ -96,7 +95,7 @@ def test_pse_falls_with_theta_and_rises_towards_a_half(wa: float) -> None:
 def single(coin: object, k: int) -> Array:
     attributes = attributes_of((k,))
     design = Design(Schema(attributes), [Group(["a0"], coin)])  # type: ignore[arg-type]
-    return entries(design.channel(["a0"]).factors[0].channel)
+    return design.channel(["a0"]).factors[0].channel.kernel.entries
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 10])

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, crosswise, forced, truthful, unrelated
-from tacit.channel import Coin
 from tacit.compliance import pool
+from tacit.core.channel import Coin
 
 DATA = Path(__file__).resolve().parents[3] / "shared/data/sensitive/mturk.csv.gz"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the data of the study are not here")

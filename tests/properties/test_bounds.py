@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, uniform_perturbation, unrelated
-from tacit.arrays import Array
-from tacit.bounds import Bound, any_dependence, bound_of
+from tacit.core import bounds
+from tacit.core.arrays import Array
+from tacit.core.bounds import Bound, DesignReports
 from tacit.errors import DataError
 from tests.support.grids import slow_but_first
 from tests.support.written_out import WrittenOut, merged, random_design, written_out
@@ -52,7 +53,7 @@ def test_no_dependence_discloses_more_than_the_bound(start: int) -> None:
             if seed % 5 == 0:  # categories that nobody has
                 shares = np.eye(attribute.size)[seed % attribute.size]
             best, drawn, worst = over_all_dependence(design, attribute.name, shares)
-            found = bound_of(design, attribute.name, shares.tolist())
+            found = DesignReports(design).bound(attribute.name, shares.tolist())
             assert found.accuracy >= best
             assert found.drawn >= drawn
             assert found.worst_posterior >= worst
@@ -68,18 +69,18 @@ def yes_no(number: int, *groups: Group) -> Design:
 
 def test_ten_questions_may_disclose_what_ten_copies_of_an_answer_would() -> None:
     design = yes_no(10, *(Group([f"a{i}"], related("4/5")) for i in range(10)))
-    found = bound_of(design, "a0")
+    found = DesignReports(design).bound("a0")
     truths = [math.comb(10, i) * 0.8**i * 0.2 ** (10 - i) for i in range(11)]
     expected = sum(truths[6:]) + truths[5] / 2
     assert expected <= found.accuracy <= expected + AGREEMENT
     odds = 4.0**10
     assert found.worst_posterior == pytest.approx(odds / (1 + odds), abs=AGREEMENT)
-    alone = bound_of(design, "a0", seen=[design.group_of("a0")])
+    alone = DesignReports(design, [design.group_of("a0")]).bound("a0")
     assert 0.8 <= alone.accuracy <= 0.8 + AGREEMENT
     assert 0.68 <= alone.drawn <= 0.68 + AGREEMENT
     assert 0.8 <= alone.worst_posterior <= 0.8 + AGREEMENT
     with pytest.raises(DataError, match="'a0' must be one of the groups seen"):
-        bound_of(design, "a0", seen=[design.group_of("a1")])
+        DesignReports(design, [design.group_of("a1")]).bound("a0")
 
 
 def test_dominating_experiments_and_a_grid_only_raise_the_bound(
@@ -97,11 +98,11 @@ def test_dominating_experiments_and_a_grid_only_raise_the_bound(
 def _uncached(
     design: Design, monkeypatch: pytest.MonkeyPatch, choices: int, outcomes: int
 ) -> Bound:
-    monkeypatch.setattr(any_dependence, "_MOST_CHOICES", choices)
-    monkeypatch.setattr(any_dependence, "_MOST_OUTCOMES", outcomes)
-    any_dependence._two.cache_clear()
-    found = bound_of(design, "a0")
-    any_dependence._two.cache_clear()
+    monkeypatch.setattr(bounds, "_MOST_CHOICES", choices)
+    monkeypatch.setattr(bounds, "_MOST_OUTCOMES", outcomes)
+    bounds._two.cache_clear()
+    found = DesignReports(design).bound("a0")
+    bounds._two.cache_clear()
     return found
 
 
@@ -109,9 +110,9 @@ def test_the_bound_for_three_categories_is_that_of_a_single_report_where_there_i
     design = Design(
         Schema([Attribute("a", ["x", "y", "z"])]), [Group(["a"], uniform_perturbation("1/2"))]
     )
-    assert 2 / 3 <= bound_of(design, "a").accuracy <= 2 / 3 + AGREEMENT
+    assert 2 / 3 <= DesignReports(design).bound("a").accuracy <= 2 / 3 + AGREEMENT
 
 
 def test_one_related_coin_for_two_questions_bounds_nothing() -> None:
     design = yes_no(2, Group(["a0", "a1"], related("3/4")))
-    assert bound_of(design, "a0") == Bound(1.0, 1.0, 1.0)
+    assert DesignReports(design).bound("a0") == Bound(1.0, 1.0, 1.0)

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 
 from tacit import Design
-from tacit.counting import PatternTable
-from tacit.privacy.disclosure.latent_classes import ClassFit, Evidence, LatentClasses
-from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
-from tacit.privacy.disclosure.misfit import agreement
-from tacit.privacy.disclosure.moment_bound import moments
-from tacit.privacy.disclosure.sampled_classes import Sample
-from tacit.privacy.exact_risk import joint_of_attribute, reports_of
+from tacit.models.latent_classes import LatentClasses
+from tacit.models.units import UnitLayout, UnitReports
+from tacit.privacy.model_stack import class_model, group_cells, joint_groups, report_likelihoods
+from tacit.privacy.moment_bound import moments
+from tacit.privacy.sampled_classes import Sample, agreement
+from tacit.privacy.scopes import joint_of_attribute, reports_of
+from tacit.records import PatternTable
 from tests.support.families import designs, seeds
 from tests.support.tables import counts_of, kron_all, random_table
 
 
-def reports_from(design: Design, seed: int, n: int = 500) -> CodedReports:
+def reports_from(design: Design, seed: int, n: int = 500) -> UnitReports:
     """Reported records of a random population."""
     counts = counts_of(design, random_table(seed, design.schema.sizes), n, seed)
     cells = np.flatnonzero(counts)
@@ -28,13 +28,13 @@ def reports_from(design: Design, seed: int, n: int = 500) -> CodedReports:
     patterns = PatternTable(
         design.reported, codes.astype(np.uint8), counts.ravel()[cells].astype(np.int64)
     )
-    return CodedReports.of(UnitLayout(design), patterns)
+    return UnitReports(patterns, design)
 
 
 def some_classes(layout: UnitLayout, seed: int, classes: int = 3) -> LatentClasses:
     rng = np.random.default_rng(seed)
-    answers = tuple(rng.dirichlet(np.ones(k), classes) for k in layout.sizes)
-    return LatentClasses(layout, rng.dirichlet(np.ones(classes)), answers)
+    answers = [rng.dirichlet(np.ones(k), classes) for k in layout.sizes]
+    return LatentClasses(rng.dirichlet(np.ones(classes)), answers)
 
 
 @pytest.mark.slow
@@ -54,20 +54,20 @@ def test_the_likelihood_of_a_report_under_classes_is_that_of_their_joint_table(
 ) -> None:
     reports = reports_from(design, seed)
     model = some_classes(reports.layout, seed)
-    assert model.table().sum() == pytest.approx(1, abs=1e-9)
-    sent = reports_of(reports.layout.part(model.table()[..., None]))[..., 0]
-    found = Evidence(reports.layout, reports.codes).likelihood(model)
-    assert found == pytest.approx(sent[reports.places()], rel=1e-9, abs=1e-12)
-    assert agreement(model) == pytest.approx(float((sent**2).sum()), rel=1e-9)
+    assert model.joint().sum() == pytest.approx(1, abs=1e-9)
+    sent = reports_of(joint_groups(reports.layout, model.joint()[..., None]))[..., 0]
+    found = report_likelihoods(class_model(reports), model)
+    assert found == pytest.approx(sent[group_cells(reports)], rel=1e-9, abs=1e-12)
+    assert agreement(reports.layout, model) == pytest.approx(float((sent**2).sum()), rel=1e-9)
 
 
 @given(designs(), seeds())
 def test_sampled_posteriors_are_those_of_the_joint_table(design: Design, seed: int) -> None:
     layout = UnitLayout(design)
     model = some_classes(layout, seed)
-    sample = Sample(model, np.random.default_rng(seed), draws=40)
-    part = layout.part(model.table()[..., None])
-    places = CodedReports(layout, sample.codes, np.ones(40)).places()
+    sample = Sample(layout, model, np.random.default_rng(seed), draws=40)
+    part = joint_groups(layout, model.joint()[..., None])
+    places = sent_cells(sample)
     for name in design.schema.names:
         joint = joint_of_attribute(part, name)[..., 0][(slice(None), *places)]
         best = (joint / joint.sum(axis=0)).max(axis=0)
@@ -79,12 +79,23 @@ def test_sampled_posteriors_are_those_of_the_joint_table(design: Design, seed: i
     assert found.best >= 0.9 * peaks.mean()
 
 
+def sent_cells(sample: Sample) -> tuple[np.ndarray, ...]:
+    """Where each drawn report is in a table with one axis per group."""
+    layout = sample.layout
+    return tuple(
+        np.ravel_multi_index(
+            tuple(sample.codes[:, list(group.units)].T), [layout.reports[u] for u in group.units]
+        )
+        for group in layout.groups
+    )
+
+
 def _peaks(design: Design, layout: UnitLayout, model: LatentClasses, sample: Sample) -> np.ndarray:
     """The largest posterior of a whole record, for each drawn report."""
     matrix = kron_all([group.factor.channel.matrix for group in layout.groups])
-    joint = np.maximum(matrix, 0) * model.table().ravel()
+    joint = np.maximum(matrix, 0) * model.joint().ravel()
     shape = [math.prod(group.factor.channel.reported_shape) for group in layout.groups]
-    places = CodedReports(layout, sample.codes, np.ones(len(sample.codes))).places()
+    places = sent_cells(sample)
     rows = joint[np.ravel_multi_index(places, shape)]
     return np.asarray(rows.max(axis=1) / rows.sum(axis=1))
 
@@ -92,12 +103,11 @@ def _peaks(design: Design, layout: UnitLayout, model: LatentClasses, sample: Sam
 @given(designs(), seeds())
 def test_no_step_of_the_fit_of_classes_lowers_the_likelihood(design: Design, seed: int) -> None:
     reports = reports_from(design, seed)
-    fitting = ClassFit(reports, [np.full(k, 1 / k) for k in reports.layout.sizes])
-    place = fitting._start(2, np.random.default_rng(seed))
-    before = fitting._step(place)
-    after = fitting._step(before.after)
-    # Records that the prior of shares counts for may cost a little of the likelihood.
-    assert after.log_likelihood >= before.log_likelihood - 1e-3 / reports.total
+    model = class_model(reports).variant(2)
+    classes = some_classes(reports.layout, seed, 2)
+    before = model.step(model.join(classes.shares, classes.tables), 0.5)
+    after = model.step(before.after, 0.5)
+    assert after.log_likelihood >= before.log_likelihood - 1e-12
 
 
 @given(seeds())

@@ -10,15 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
-from tacit.channel import matrix, truthful, uniform_perturbation
-from tacit.counting import PatternTable, count
-from tacit.mine.apriori.frequent_sets import FrequentSets
-from tacit.mine.apriori.hit_supports import ExactSupports, HitSupports
-from tacit.mine.apriori.item_list import ItemList
-from tacit.mine.apriori.supports import Supports, halves, part
-from tacit.mine.apriori.weight_supports import WeightSupports, supports_of
+from tacit.core.arrays import Array
+from tacit.core.channel import matrix, truthful, uniform_perturbation
+from tacit.mine.apriori import (
+    ExactSupports,
+    FrequentSets,
+    HitSupports,
+    ItemList,
+    Supports,
+    WeightSupports,
+    halves,
+    part,
+    supports_of,
+)
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
+from tacit.records import PatternTable, count
 from tests.support.families import designs, seeds
 
 RECORDS = 60

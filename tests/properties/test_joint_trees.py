@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from tacit import Design, reconstruct
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.mine import ChowLiuTree
+from tacit.records import PatternTable
 from tests.support.families import designs, seeds
 from tests.support.tables import cells_of, reported_table
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
-from tacit.arrays import Array
-from tacit.channel import Coin
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.errors import DataError
 from tacit.privacy import Limits, prior_of
 from tacit.privacy.known_others import risk_knowing

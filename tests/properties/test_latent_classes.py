@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 
 from tacit import Design
-from tacit.counting import PatternTable
-from tacit.mine.latent_model import LatentModel
+from tacit.models.latent_classes import LatentModel
+from tacit.records import PatternTable
 from tests.support.families import designs, seeds
 from tests.support.latent import all_reports, brute_reports, random_model
 

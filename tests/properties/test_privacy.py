@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tacit import Design
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.privacy import Figures, Report, report
 from tests.support.grids import slow_but_first
 from tests.support.written_out import (
@@ -72,7 +72,7 @@ def _check_single_answers(design: Design, out: WrittenOut, table: Array, found: 
     for group, exact in zip(design.groups, out.parts, strict=True):
         matrix, shape = exact.astype(np.float64), [a.size for a in design.attributes_of(group)]
         for place, name in enumerate(group.attributes):
-            if len(design.closure([name])) > 1:
+            if len(design.jointly_reported([name])) > 1:
                 continue
             codes = np.indices(shape)[place].ravel()
             single = matrix

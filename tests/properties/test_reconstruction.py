@@ -22,10 +22,10 @@ from tacit import (
     reconstruct,
     related,
 )
-from tacit.arrays import Array
-from tacit.channel import Coin, coin_from_dict
-from tacit.channel.numbered_reports import Christofides, Kuk
-from tacit.channel.one_sided import OneSided
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, coin_from_dict
+from tacit.core.channel.keep_or_draw import OneSided
+from tacit.core.channel.matrix import Christofides, Kuk
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tests.support.families import designs, partitions, seeds
 from tests.support.tables import (

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, forced, reconstruct, related
-from tacit.label_codes import decode, encode
+from tacit.core.label_codes import decode, encode
 from tests.support.families import designs, seeds
 
 BACKENDS = ["pandas", "polars", "pyarrow"]

@@ -10,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
-from tacit.channel import Coin
-from tacit.counting import count, count_or_list
-from tacit.mine.tree import growth, tree_reports
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.growth import grow
-from tacit.mine.tree.reported_answers import CodedAnswers, PackedAnswers
-from tacit.mine.tree.row_tables import RowTables
-from tacit.mine.tree.split_choice import GrowthSettings
+from tacit.core.channel import Coin
+from tacit.mine.tree import growth, reports
+from tacit.mine.tree.cells import CodedAnswers, PackedAnswers
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, grow
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import RowTables
 from tacit.mine.tree.tree import Tree
-from tacit.mine.tree.tree_reports import TreeReports
+from tacit.records import count, count_or_list
 from tests.support.families import attributes_of, seeds, shares
 
 #: Rounding of shares, and of their covariances.
@@ -92,7 +90,7 @@ def test_cells_give_the_tree_of_rows(kind: str, growth_settings: GrowthSettings,
 def test_packed_records_give_the_tree_of_codes(growth_settings: GrowthSettings, seed: int) -> None:
     design, records, target = reported("both", seed)
     patterns = count(records, design.reported)
-    with patch.object(tree_reports, "_MOST_REPEATED", len(records)):
+    with patch.object(reports, "_MOST_REPEATED", len(records)):
         packed = TreeReports.of(patterns, design, target)
     assert isinstance(packed.answers, PackedAnswers)
     coded = replace(packed, answers=CodedAnswers(packed.answers.codes))
@@ -105,7 +103,7 @@ def test_records_that_are_not_counted_give_the_tree_of_counted_ones(
     kind: str, growth_settings: GrowthSettings, seed: int
 ) -> None:
     design, records, target = reported(kind, seed)
-    with patch("tacit.counting.memory.mostly_distinct", return_value=True):
+    with patch("tacit.records.memory.mostly_distinct", return_value=True):
         every = count_or_list(records, design.reported)
     assert len(every) == len(records)
     one, other = (

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
-from tacit.arrays import Array, Mask
-from tacit.channel import matrix, related, truthful, unrelated
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array, Mask
+from tacit.core.channel import matrix, related, truthful, unrelated
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
+from tacit.records import PatternTable
 from tests.support.families import attributes_of, designs, seeds
 from tests.support.tables import counts_of, random_table
 

@@ -14,8 +14,8 @@ import argparse
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.core.arrays import Array
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.reconstruction import inversion
 from tests.statistical.inference_study import show
 

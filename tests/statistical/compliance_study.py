@@ -16,16 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, crosswise, forced, mangat, related, truthful
-from tacit.arrays import Array
 from tacit.compliance import Careless, Cheaters, LyingCarriers
-from tacit.compliance.compliance_estimate import compliance_tests
-from tacit.compliance.mixture_estimate import share_of_all
-from tacit.compliance.noncompliance import NoncomplianceModel
-from tacit.compliance.pool import samples_agree
-from tacit.compliance.profile_likelihood import Quantity, excess
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import read_sample
-from tacit.table import Table
+from tacit.compliance.mixture import Quantity, ReportMixture, excess, share_of_all
+from tacit.compliance.noncompliance import NoncomplianceModel, compliance_tests
+from tacit.compliance.pool import read_sample, samples_agree
+from tacit.core.arrays import Array
+from tacit.output.table import Table
 from tests.support.compliance import YES_NO, design_of
 
 LEVEL = 0.95

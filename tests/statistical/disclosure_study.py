@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.privacy.disclosure import Assessed, assess
-from tacit.privacy.disclosure.assessment import MAX_TABLE
+from tacit.core.arrays import Array
+from tacit.privacy.disclosure import MAX_TABLE, Assessed, assess
 from tests.support.populations import KINDS, STRESS, Population, Truth, population, truth
 
 #: Joint cells from which on a run has no joint table, in runs that must have none.

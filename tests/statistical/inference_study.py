@@ -24,9 +24,16 @@ from scipy.optimize import brentq
 from scipy.stats import binom, chi2, ncx2
 
 from tacit import Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import Coin, forced, matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
+from tacit.core.channel import (
+    Coin,
+    forced,
+    matrix,
+    related,
+    truthful,
+    uniform_perturbation,
+    unrelated,
+)
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import NaiveBayes
 from tacit.reconstruction import (
@@ -38,11 +45,11 @@ from tacit.reconstruction import (
     reconstruct,
     wald,
 )
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.inference.hypotheses import Independence, NoTrend
-from tacit.reconstruction.interval import Interval, score_interval
-from tacit.reconstruction.score_test import ScoreTest
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.hypotheses import Independence, NoTrend
+from tacit.reconstruction.interval import Interval, ScoreTest, score_interval
+from tacit.reconstruction.tables import TableProblem
+from tacit.records import PatternTable
 from tests.support.families import attributes_of
 
 LEVEL, ALPHA = 0.95, 0.05

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask
+from tacit.core.schema import Schema
 from tacit.mine import DecisionTree, NaiveBayes, split_records
-from tacit.mine.tree.tree_rules import TreeRule
+from tacit.mine.tree.view import TreeRule
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.schema import Schema
 from tests.support.populations import Population, population
 
 LEVEL, DEPTH, QUESTIONS = 0.95, 3, 6

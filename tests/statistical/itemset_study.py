@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.arrays import Array, Codes
-from tacit.channel import matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import PatternTable, count
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.mine import (
     FalseDiscovery,
     FamilyWise,
@@ -32,6 +31,7 @@ from tacit.mine import (
 )
 from tacit.mine.error_control import ErrorControl
 from tacit.mine.itemset_rules import AssociationRules
+from tacit.records import PatternTable, count
 
 ERROR = 0.05
 RECORDS = 2000

@@ -30,10 +30,10 @@ from tacit import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.arrays import Array, Codes
-from tacit.channel import Coin
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import Coin
 from tacit.mine import ChowLiuTree
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
 
 MakeCoin = Callable[[Sequence[Attribute]], Coin]
 

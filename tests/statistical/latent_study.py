@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.mine import LatentClass
-from tacit.mine.class_number import CRITERIA
-from tacit.mine.latent_model import LatentModel
+from tacit.mine.latent_class import CRITERIA
+from tacit.models.latent_classes import LatentModel
+from tacit.records import PatternTable
 from tests.support.latent import all_reports, brute_reports, true_records
 
 YES = Schema([Attribute(f"a{i}", ["no", "yes"]) for i in range(6)])

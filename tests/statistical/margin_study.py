@@ -20,8 +20,8 @@ import numpy as np
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import (
+from tacit.core.arrays import Array
+from tacit.core.channel import (
     Coin,
     christofides,
     forced,
@@ -34,11 +34,11 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.channel.product import ProductChannel
+from tacit.core.design import ProductChannel
 from tacit.reconstruction import Estimate, inversion
-from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.shares import conditional_shares
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import run_parts, show, stacked
 
 LEVEL = 0.95

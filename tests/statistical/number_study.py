@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta, gamma
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.quantitative import (
     additive,
     bar_lev,

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from tacit.table import Table
+from tacit.output.table import Table
 from tests.support.regression_surveys import SURVEYS, RegressionSurvey
 
 SIZES = (500, 2000)

@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit import Design, Group
-from tacit.arrays import Array, Codes
-from tacit.channel import related, truthful
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import related, truthful
+from tacit.core.disguise import disguise
 from tacit.evaluate import accuracy
 from tacit.reconstruction import (
     Estimate,
@@ -34,12 +35,10 @@ from tacit.reconstruction import (
     reconstruct,
     wald,
 )
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.interval import Interval, score_interval
-from tacit.reconstruction.score_test import ScoreTest
-from tacit.record_disguise import disguise
+from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.interval import Interval, ScoreTest, score_interval
+from tacit.reconstruction.sampling import bootstrap, jackknife, linearised
 from tacit.regression import logit
-from tacit.sampling import bootstrap, jackknife, linearised
 from tests.statistical.inference_study import BOTH, DESIGNS, SCHEMA, Best, run_parts
 
 LEVEL, ALPHA = 0.95, 0.05

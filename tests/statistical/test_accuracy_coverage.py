@@ -16,10 +16,10 @@ import pytest
 from scipy.stats import binom, chi2
 
 from tacit import Design, Group, Schema, disguise, matrix, related, unrelated
-from tacit.counting import count
 from tacit.evaluate import accuracy, personal_accuracy, recall
-from tacit.evaluate.signed_records import signed_records
+from tacit.evaluate.accuracy import signed_records
 from tacit.reconstruction.interval import normal_interval
+from tacit.records import count
 from tests.statistical.inference_study import stacked as stacked_intervals
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.optimize import Exact, front, objectives
 from tests.support.chance import FALSE_ALARM
 from tests.support.priors import decaying, normal

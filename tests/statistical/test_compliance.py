@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.compliance.compliance_estimate import compliance_tests
-from tacit.compliance.mixture_estimate import share_of_all
-from tacit.compliance.profile_likelihood import profile_intervals
+from tacit.compliance.mixture import profile_intervals, share_of_all
+from tacit.compliance.noncompliance import compliance_tests
 from tests.statistical.compliance_study import SETTINGS, Setting, measured
 from tests.support.chance import FALSE_ALARM
 

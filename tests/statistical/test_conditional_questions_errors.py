@@ -24,8 +24,8 @@ from tacit import (
     related,
     truthful,
 )
-from tacit.arrays import Array, Codes
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.core.arrays import Array, Codes
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.reconstruction import inversion
 from tests.support.chance import FALSE_ALARM, looks_like
 

@@ -18,13 +18,11 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import Coin, forced, matrix, related, truthful, uniform_perturbation
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, forced, matrix, related, truthful, uniform_perturbation
 from tacit.reconstruction import Estimate, em, inversion, simplex
-from tacit.reconstruction.expectation import expectation
-from tacit.reconstruction.interval import Interval, normal_interval, score_interval
-from tacit.reconstruction.score_test import ScoreTest
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
+from tacit.reconstruction.tables import TableProblem, expectation
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 

@@ -12,13 +12,12 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Design, Group, Schema, reconstruct, related, uniform_perturbation
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
+from tacit.models.units import UnitLayout, UnitReports
 from tacit.privacy import Report, report
-from tacit.privacy.disclosure import assess
-from tacit.privacy.disclosure.layout import CodedReports, UnitLayout
-from tacit.privacy.disclosure.misfit import LEVEL, table_misfit
-from tacit.privacy.disclosure.model_stack import TableStack
+from tacit.privacy.disclosure import LEVEL, assess, table_misfit
+from tacit.privacy.model_stack import TableStack
+from tacit.records import PatternTable
 from tests.statistical.disclosure_study import Outcome, attributes, outcomes, records
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import MAKERS, TAMEST, attributes_of, fits
@@ -202,7 +201,7 @@ def test_a_right_model_is_rarely_rejected_and_a_wrong_one_always() -> None:
     layout, rejected = UnitLayout(design), np.zeros(2, int)
     right, wrong = (rng.dirichlet(np.ones(8)).reshape(2, 2, 2, 1) for _ in range(2))
     for _ in range(200):
-        reports = CodedReports.of(layout, surveyed(right[..., 0], design, 2_000, rng))
+        reports = UnitReports(surveyed(right[..., 0], design, 2_000, rng), design)
         stacks = (TableStack(layout, table, np.ones(1)) for table in (right, wrong))
         rejected += [table_misfit(reports, stack) for stack in stacks]
     assert rejected[0] <= binom.isf(FALSE_ALARM, 200, LEVEL)

@@ -10,11 +10,11 @@ import pytest
 from scipy.stats import multinomial
 
 from tacit import Design, Group, Schema, christofides, kuk, mangat, mangat_singh, triangular
-from tacit.arrays import Array
-from tacit.channel import Coin
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import stacked
 from tests.support.families import attributes_of
 

@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, crosswise, disguise, frapp, matrix, related
-from tacit.arrays import Array
-from tacit.exact_draws import Draws, source_of
+from tacit.core.arrays import Array
+from tacit.core.exact_draws import Draws, source_of
 from tests.support.chance import FALSE_ALARM, looks_like, smallest_p_value
 from tests.support.families import CASES, Case
 from tests.support.tables import brute_force

@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, related
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.mine import DecisionTree, NaiveBayes, split_records
+from tacit.records import PatternTable
 from tests.statistical.interval_study import plain, stated, true_figures, true_log_odds
 from tests.support.chance import FALSE_ALARM
 from tests.support.populations import surveyed

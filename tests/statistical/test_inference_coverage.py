@@ -13,13 +13,13 @@ import pytest
 from scipy.stats import binom, chi2, chi2_contingency, ncx2
 
 from tacit import Design, Group, Schema, related
-from tacit.arrays import Array
-from tacit.channel import Coin
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.evaluate import accuracy, recall
 from tacit.reconstruction import Estimate, inversion, likelihood_ratio, pearson, wald
-from tacit.reconstruction.inference.hypotheses import Independence
+from tacit.reconstruction.hypotheses import Independence
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import (
     BOTH,
     DESIGNS,

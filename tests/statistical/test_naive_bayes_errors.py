@@ -16,10 +16,10 @@ import pytest
 from scipy.stats import binom
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.mine import NaiveBayes
 from tacit.reconstruction.interval import normal_interval
+from tacit.records import PatternTable
 from tests.support.tables import cells_of, reported_table
 
 SURVEYS, SEED, LEVEL = 150, 271, 0.95

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.service.store import Store
-from tacit.service.store.store_values import id_of, token_hash
-from tacit.service.writer import Writer
+from tacit.collect.store import Store
+from tacit.collect.store.values import id_of, token_hash
+from tacit.collect.writer import Writer
 from tests.support.linking import Pairs, most_by_chance, right_guesses
 from tests.support.log_links import (
     FINGERPRINT,
@@ -110,9 +110,9 @@ def test_a_log_that_is_not_truncated_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: without truncation, and while answers keep coming."""
-    monkeypatch.setattr("tacit.service.writer.IDLE", 3600.0)
-    monkeypatch.setattr("tacit.service.store.store_values.FEWEST_TO_ERASE", 2 * N)
-    monkeypatch.setattr("tacit.service.store.sqlite.FEWEST_TOGETHER", 0)
+    monkeypatch.setattr("tacit.collect.writer.IDLE", 3600.0)
+    monkeypatch.setattr("tacit.collect.store.values.FEWEST_TO_ERASE", 2 * N)
+    monkeypatch.setattr("tacit.collect.store.sqlite.FEWEST_TOGETHER", 0)
     copies, pairs = _copied(tmp_path / "survey.db", N, 2, seed=4)
     chance = random.Random(5)
     assert min(_right_guesses(copy, pairs, chance) for copy in copies) > BY_CHANCE + 1

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Design, Group, Schema, disguise, reconstruct
-from tacit.channel import frapp, matrix, related, truthful, unrelated
+from tacit.core.channel import frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError
 from tacit.privacy import Limits, prior_of, report
 from tacit.privacy.risk import FIGURES, Figures
-from tacit.privacy.sampled_risk import Sampled
-from tacit.reconstruction.simplex import project
+from tacit.privacy.scopes import Sampled
+from tacit.reconstruction.tables import project
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 

@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import binom
 
 from tacit import disguise, reconstruct
-from tacit.arrays import Codes
-from tacit.counting import count_reported
+from tacit.core.arrays import Codes
+from tacit.records import count_reported
 from tacit.survey import Published, Survey
 from tests.support.chance import FALSE_ALARM
 from tests.support.device_models import round_survey

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.quantitative import mean, multiplicative, scramble, variance
 from tacit.quantitative.scrambling import Scrambling
 from tests.support.chance import FALSE_ALARM, looks_like

@@ -18,7 +18,7 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import Coin, forced, related, unrelated
+from tacit.core.channel import Coin, forced, related, unrelated
 from tests.support.chance import FALSE_ALARM
 from tests.support.tables import brute_force
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.service.store import Outcome, Response, Store
-from tacit.service.store.store_values import id_of, token_hash
-from tacit.service.writer import Writer
+from tacit.collect.store import Outcome, Response, Store
+from tacit.collect.store.values import id_of, token_hash
+from tacit.collect.writer import Writer
 from tests.support.file_copies import Copier, Files, postgres_copier, sqlite_copier
 from tests.support.linking import Pairs, most_by_chance, places_in, right_guesses, tells_arrival
 from tests.support.log_links import FINGERPRINT, SURVEY

@@ -14,13 +14,13 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.arrays import Array, Codes
-from tacit.channel import matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import count
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
-from tacit.mine.tree.tables_of_reports import root_tables
-from tacit.mine.tree.tree_reports import TreeReports
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import root_tables
+from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 
 HALF = ["1/2", "1/2"]
@@ -70,9 +70,9 @@ def read(name: str) -> list[tuple[Array, Array]]:
         reported = count(disguise(related_records(), design, rng), design.reported)
         root = root_tables(TreeReports.of(reported, design, "class"))
         parts = np.array([[0, 1, -1]])
-        below = root.below(np.array([3]), parts, np.ones((1, 2), bool))
-        splits = [(root.n, s) for s in root.splits([1, 2, 3])]
-        splits += [(below.n, s) for s in below.splits([1, 2])]
+        below = root.children(np.array([3]), parts, np.ones((1, 2), bool))
+        splits = [(root.n, s) for s in root.splits(np.array([[False, True, True, True]]))]
+        splits += [(below.n, s) for s in below.splits(np.array([[False, True, True, False]]))]
         pairs = [(n, s, place) for n, s in splits for place in range(len(s.attributes))]
         found.append([s.noise(np.arange(n), np.full(n, place)) for n, s, place in pairs])
     return [

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.arrays import Array
-from tacit.channel import Coin, related, truthful
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, related, truthful
 from tacit.reconstruction import inversion
-from tacit.reconstruction.conditional import conditional_shares
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.shares import conditional_shares
+from tacit.reconstruction.tables import TableProblem
 from tests.statistical.margin_study import (
     BINARY,
     Outcomes,

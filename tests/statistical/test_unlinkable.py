@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from tacit.service.store import Response, Store
-from tacit.service.store.store_values import id_of, token_hash
-from tacit.service.writer import Writer
+from tacit.collect.store import Response, Store
+from tacit.collect.store.values import id_of, token_hash
+from tacit.collect.writer import Writer
 from tests.support.linking import FEWEST, files_below, order_in, places_in, tells_arrival
 from tests.support.postgres import Cluster
 from tests.support.published import published, responses

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, uniform_perturbation
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
 from tacit.mine import DecisionTree
 
 N_RECORDS, N_ATTRIBUTES = 2000, 7

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Design, Group, disguise, related, uniform_perturbation
-from tacit.arrays import Array, Codes
+from tacit.core.arrays import Array, Codes
 from tacit.mine import DecisionTree, Forest
 from tests.support.tree_data import LOADERS, tree_data
 

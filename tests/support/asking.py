@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from tacit.service.collect.padding import padded, submission_length
+from tacit.collect.padding import padded, submission_length
 from tacit.survey import Published
 
 

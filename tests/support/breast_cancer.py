@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tacit import Schema
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
+from tacit.core.label_codes import encode
 from tacit.datasets import load_ljubljana, load_wisconsin
-from tacit.label_codes import encode
 
 
 def wisconsin() -> tuple[Codes, Schema]:

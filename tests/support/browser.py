@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import Published
 from tests.support import warm_start
 from tests.support.warm_start import Process

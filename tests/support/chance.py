@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 #: How often a correct program fails one assertion.
 FALSE_ALARM = 1e-6

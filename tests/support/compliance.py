@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 
 YES_NO = Attribute("drug", ["no", "yes"])
 

@@ -75,7 +75,7 @@ def leaking_server(folder: Path) -> Iterator[Served]:
     """A server whose page leaves out the answers that were not asked, and does not wait."""
     shutil.copytree(Path(tacit.__file__).parent, folder / "program" / "tacit")
     for name, (right, wrong) in LEAK.items():
-        file = folder / "program/tacit/service/page" / name
+        file = folder / "program/tacit/collect/page" / name
         source = file.read_text(encoding="utf-8")
         assert source.count(right) == 1, right
         file.write_text(source.replace(right, wrong), encoding="utf-8")

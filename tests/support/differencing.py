@@ -21,14 +21,13 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.arrays import Mask
-from tacit.counting import PatternTable
-from tacit.label_codes import with_no_answer
-from tacit.question_conditions import impossible_cells
-from tacit.sampling.incomplete_patterns import answered, with_missing
+from tacit.core.arrays import Mask
+from tacit.core.conditions import impossible_cells
+from tacit.core.label_codes import with_no_answer
+from tacit.records import PatternTable
 from tacit.studio.accounts import Role
-from tacit.studio.small_groups import SMALLEST_GROUP
-from tacit.studio.studio_server import PAGES
+from tacit.studio.disclosure import SMALLEST_GROUP
+from tacit.studio.server import PAGES
 from tacit.survey import Published
 from tests.support.studio import Browser
 
@@ -184,7 +183,7 @@ class KnownFigures:
 
 def with_missing_counts(table: PatternTable, survey: Published) -> PatternTable:
     """The table with a category for missing answers, also if there are none."""
-    whole = with_missing(table)
+    whole = table.with_no_answer()
     return PatternTable(with_no_answer(survey.design.reported), whole.patterns, whole.counts)
 
 
@@ -283,7 +282,7 @@ class Viewer:
             _shows_only(page.text, _floats(model), own)
             records = model["records"] + model["n_left_out"]
             whole = self.figures.sets[records]
-            complete = answered(whole, self.figures.names).n_records
+            complete = whole.complete(self.figures.names).n_records
             for answers in model_cells(model, self.survey):
                 if len(answers) > 1:
                     self.figures.add_cell(records, answers, model["records"] == complete)

@@ -21,9 +21,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tacit import Attribute, Design, Group, Schema, forced, related, uniform_perturbation, unrelated
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.optimize import front
-from tacit.plot_style import BLUE, GREY, INK, RED, plain
+from tacit.output.plot_style import BLUE, GREY, INK, RED, plain
 from tacit.survey import widths
 from tests.support.doc_blocks import blocks
 from tests.support.screenshots import small
@@ -88,7 +88,7 @@ def estimate() -> Figure:
 
 def tree() -> Figure:
     """The README's third example."""
-    drawn: Figure = readme_example("DecisionTree")["tree"].figure()
+    drawn: Figure = readme_example("DecisionTree")["tree"].plot()
     return drawn
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.channel import matrix, related, truthful, uniform_perturbation
-from tacit.label_codes import decode
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation
+from tacit.core.label_codes import decode
 
 #: Puts a table of records somewhere, and returns what `reconstruct` takes.
 Put = Callable[[pa.Table], Any]

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import (
+from tacit.core.channel import (
     Coin,
     christofides,
     crosswise,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from tacit.service.store import Response, packed
-from tacit.service.store.store_values import StoredText, text_id
+from tacit.collect.store import Response, packed
+from tacit.collect.store.values import StoredText, text_id
 from tacit.survey import Published
 from tests.support.page_surveys import IMAGE, published, yes_no
 

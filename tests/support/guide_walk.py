@@ -10,7 +10,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page
 
 from tacit import Schema
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
 from tests.support.browser import PHONE, device
 from tests.support.guide_steps import GuideStep, do, steps, target
 from tests.support.one_process import Both

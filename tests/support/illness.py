@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.channel import related
+from tacit.core.channel import related
 
 SCHEMA = Schema(
     [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Design
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tests.support.tables import cells_of, reported_table
 
 

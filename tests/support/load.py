@@ -98,7 +98,7 @@ class Report:
 
 def plan(survey: Published, host: str, port: int, connections: int, **more: Any) -> Plan:
     """Responses to a survey of `tests.support.published`, or to any: its first categories."""
-    from tacit.service.collect.padding import submission_length
+    from tacit.collect.padding import submission_length
 
     record = {a.name: str(a.categories[0]) for a in survey.design.reported}
     if "number" in record:

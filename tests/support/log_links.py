@@ -26,8 +26,8 @@ from pathlib import Path
 
 import httpx
 
-from tacit.service.store import Store
-from tacit.service.store.store_values import Response, id_of, token_hashes
+from tacit.collect.store import Store
+from tacit.collect.store.values import Response, id_of, token_hashes
 from tests.support.linking import Pairs
 from tests.support.load import Plan, plan
 from tests.support.published import published

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tacit import disguise
-from tacit.arrays import Codes, Mask
-from tacit.record_disguise import absent_reports
-from tacit.service.store import Response, Store, packed
+from tacit.collect.store import Response, Store, packed
+from tacit.core.arrays import Codes, Mask
+from tacit.core.disguise import absent_reports
 from tacit.survey import Published
 from tests.support.page_surveys import MANY, published, yes_no
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.arrays import Array
-from tacit.channel import (
+from tacit.core.arrays import Array
+from tacit.core.channel import (
     Coin,
     crosswise,
     forced,
@@ -22,7 +22,7 @@ from tacit.channel import (
     unrelated,
 )
 from tacit.plan import SurveyPlan, plan
-from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.comparisons import GroupShares
 from tests.statistical.inference_study import stacked, surveys
 
 LEVEL = 0.95

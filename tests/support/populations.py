@@ -14,8 +14,8 @@ from functools import reduce
 import numpy as np
 
 from tacit import Design, Group, Schema, disguise
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count
+from tacit.core.arrays import Array
+from tacit.records import PatternTable, count
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 
 #: True or reported cells that brute force goes through.

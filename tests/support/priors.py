@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import gamma, norm
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 
 def normal(categories: int = 10) -> Array:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from tacit.service.store import Response, packed
+from tacit.collect.store import Response, packed
 from tacit.survey import Published, survey_from_dict
 
 #: Categories of the question that tells responses apart.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, uniform_perturbation
-from tacit.label_codes import decode
+from tacit.core.label_codes import decode
 
 SCHEMA = Schema(
     [

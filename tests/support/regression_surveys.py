@@ -20,7 +20,7 @@ from tacit import (
     truthful,
     uniform_perturbation,
 )
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.regression import linear, logit
 
 YES = Attribute("yes", ["no", "yes"])

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.arrays import Codes
-from tacit.channel import Coin
+from tacit.core.arrays import Codes
+from tacit.core.channel import Coin
 
 BASKETS, ITEMS = 100_000, 200
 #: Bundles of items that are bought together, and the mean number of them in a basket.

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.arrays import Array
-from tacit.record_disguise import disguise
+from tacit.core.arrays import Array
+from tacit.core.disguise import disguise
 
 SCHEMA = Schema([Attribute("smokes", ["no", "yes"]), Attribute("income", ["low", "mid", "high"])])
 PLAIN = Design(SCHEMA, [Group(["smokes", "income"], truthful())])

@@ -5,13 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.quantitative import additive, bar_lev, eriksson, multiplicative, square_wave
-from tacit.quantitative.additive_scrambling import Additive
-from tacit.quantitative.bar_lev_scrambling import BarLev
-from tacit.quantitative.eriksson_scrambling import Eriksson
-from tacit.quantitative.known_numbers import KnownNumbers
-from tacit.quantitative.multiplicative_scrambling import Multiplicative
-from tacit.quantitative.scrambling import Scrambling
-from tacit.quantitative.square_wave_scrambling import SquareWave
+from tacit.quantitative.cards import Additive, BarLev, Eriksson, Multiplicative
+from tacit.quantitative.scrambling import KnownNumbers, Scrambling
+from tacit.quantitative.square_waves import SquareWave
 
 DECK = {-20: "1/4", 5: "1/2", 30: "1/4"}
 FACTORS = {"1/2": "1/3", 1: "1/3", 3: "1/3"}

@@ -12,11 +12,11 @@ import httpx
 import numpy as np
 
 from tacit import disguise
-from tacit.arrays import Array
-from tacit.cli.respondents import send
-from tacit.service.store import Store
+from tacit.cli.simulate import send
+from tacit.collect.store import Store
+from tacit.core.arrays import Array
 from tacit.studio.accounts import Role
-from tacit.studio.studio_server import studio_of
+from tacit.studio.server import studio_of
 from tacit.survey import Published, survey_from_dict
 from tests.support.serving import started
 from tests.support.studio import PASSWORD

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import Published
 from tests.support import warm_start
 from tests.support.warm_start import Process

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, frapp, matrix, related, unrelated
-from tacit.counting import count_reported
+from tacit.core.label_codes import decode, encode
 from tacit.errors import DataError
-from tacit.label_codes import decode, encode
-from tacit.spark_disguise import disguise_spark
+from tacit.records import count_reported
+from tacit.records.disguise import disguise_spark
 from tests.support.chance import looks_like
 from tests.support.engines import BINARY
 

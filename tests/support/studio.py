@@ -14,12 +14,12 @@ import numpy as np
 from argon2 import PasswordHasher
 
 from tacit import disguise
-from tacit.arrays import Codes
-from tacit.service.store import Response, Store, packed
+from tacit.collect.store import Response, Store, packed
+from tacit.core.arrays import Codes
 from tacit.studio.accounts import Account, Accounts, Role
 from tacit.studio.guess_limits import GuessLimits
+from tacit.studio.server import studio_app, studio_of
 from tacit.studio.site import Studio
-from tacit.studio.studio_server import studio_app, studio_of
 from tacit.survey import Published, survey_from_dict
 
 PASSWORD = "a long pass phrase"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tacit import Attribute, Design
-from tacit.arrays import Array
-from tacit.channel import Coin
-from tacit.channel.coin import Differ, Keep, Replace, Strategy, Substitute
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
+from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
+from tacit.reconstruction.tables import TableProblem
 
 Cell = tuple[int, ...]
 
@@ -88,7 +88,7 @@ def margin(table: Array, axes: Sequence[str], names: Sequence[str]) -> Array:
 
 def problem_of(design: Design, reported: Array, names: Sequence[str], n: int) -> TableProblem:
     """The problem of a table, from counts over all reported attributes of the design."""
-    channel = design.channel(design.closure(names))
+    channel = design.channel(design.jointly_reported(names))
     counts = margin(reported, design.reported.names, channel.reported.names)
     return TableProblem(counts.astype(np.float64), channel, len(names), n)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tacit.service.page import HTML
+from tacit.collect.page import HTML
 
 #: Changes the body and the headers of what is sent for a path.
 Change = Callable[[str, bytes, list[tuple[str, str]]], bytes]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklearn import datasets
 
 from tacit import Attribute, Schema
-from tacit.arrays import Array, Codes
+from tacit.core.arrays import Array, Codes
 from tacit.datasets import adult_binary, wisconsin_binary
 from tests.support.breast_cancer import ljubljana
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from contextlib import suppress
 
+from tacit.collect.store import Outcome, Store
+from tacit.collect.writer import Writer
 from tacit.errors import Unavailable
-from tacit.service.store import Outcome, Store
-from tacit.service.writer import Writer
 from tests.support.postgres import Cluster
 from tests.support.published import published, response
 

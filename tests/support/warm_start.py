@@ -35,16 +35,16 @@ _READ_FIRST = ("PYTHON", "LD_", "LANG", "LC_", "TZ", "MALLOC_", "OMP_", "OPENBLA
 #: What a server imports, the last ones when it opens its database and answers the first request.
 _IMPORTED = (
     "tacit.cli.serve",
-    "tacit.service.server",
-    "tacit.service.store.postgres",
-    "tacit.service.store.sqlite",
+    "tacit.collect.server",
+    "tacit.collect.store.postgres",
+    "tacit.collect.store.sqlite",
     "alembic.command",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite",
     "encodings.idna",
 )
 #: What some commands import in addition.
-_IMPORTED_FOR = {"studio": ("tacit.cli.studio_command", "tacit.studio.studio_server")}
+_IMPORTED_FOR = {"studio": ("tacit.cli.studio", "tacit.studio.server")}
 
 
 class Forked:

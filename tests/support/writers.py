@@ -8,8 +8,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tacit.service.store import Response, Store
-from tacit.service.writer import Writer
+from tacit.collect.store import Response, Store
+from tacit.collect.writer import Writer
 from tests.support.published import published
 
 OPEN = published()

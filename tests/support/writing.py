@@ -6,8 +6,8 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from tacit.service.store import Store
-from tacit.service.writer import Writer
+from tacit.collect.store import Store
+from tacit.collect.writer import Writer
 from tests.support.published import published, response
 
 SURVEY = published()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit import Design, Group, Schema
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import brute_force
 

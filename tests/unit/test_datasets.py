@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
+from tacit.core.label_codes import decode, encode
+from tacit.core.schema import Schema
 from tacit.datasets import (
     adult_binary,
     adult_native,
@@ -24,8 +26,6 @@ from tacit.datasets import (
     wisconsin_binary,
 )
 from tacit.errors import SchemaError
-from tacit.label_codes import decode, encode
-from tacit.schema import Schema
 
 Dataset = Callable[[], tuple[Codes, Schema]]
 

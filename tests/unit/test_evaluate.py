@@ -13,16 +13,22 @@ from hypothesis import assume, given
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.counting import count
+from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
+from tacit.core.channel.related import KeepOrDifferWeights
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
-from tacit.evaluate.accuracy import generator, outcome_weights
-from tacit.evaluate.signed_records import FEW_COPIES, MAX_COPIES, SignedRecords, signed_records
-from tacit.label_codes import decode
+from tacit.evaluate.accuracy import (
+    FEW_COPIES,
+    MAX_COPIES,
+    SignedRecords,
+    generator,
+    outcome_weights,
+    signed_records,
+)
 from tacit.reconstruction import reconstruct
-from tacit.reconstruction.agreement_weights import KeepOrDifferWeights
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.estimate import linear_estimate
+from tacit.records import count
 from tests.support.families import attributes_of, designs, seeds
 
 #: Rounding of sums of signed weights; designs in the tests have condition numbers of at most 20.
@@ -193,10 +199,10 @@ def test_drawn_powers_of_a_related_group_are_those_of_its_inverse() -> None:
     even, odd = copies.groups[0]
     assert even.weights(reported) == pytest.approx(0.8 / 0.6)
     assert odd.weights(reported) == pytest.approx(-0.2 / 0.6)
-    other = KeepOrDifferWeights(even.factor.true_axes, 0.75, WIDE.sizes)
+    other = KeepOrDifferWeights(even.true, 0.75, WIDE.sizes)
     stray = STRAY * (0.8 / 0.6 + 0.2 / 0.6) * 0.5 / math.sqrt(n)
     assert np.abs(drawn((even, odd)) - expected).max() < stray
-    assert np.abs(drawn(other.kernels(even.factor)) - expected).max() > stray
+    assert np.abs(drawn(other.kernels(even.reported)) - expected).max() > stray
 
 
 def test_short_lists_of_cells_are_listed_and_long_ones_drawn() -> None:

@@ -12,9 +12,9 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, matrix, reconstruct, related, truthful
 from tacit.compliance import Cheaters, pool
 from tacit.mine import DecisionTree
+from tacit.output.table import Table
 from tacit.privacy import report
 from tacit.regression import logit
-from tacit.table import Table
 
 EVIL = "<script>alert(1)</script> & co"
 SCHEMA = Schema(

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.options import Output, grouped_options
 from tacit.errors import DataError
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Container, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.files import read_described
-from tacit.memory_limit import parse_memory, start_limit
-from tacit.schema import Schema
+from tacit.records import read_described
+from tacit.records.memory_limit import parse_memory, start_limit
 
 if TYPE_CHECKING:
+    from tacit.collect.store import Store
     from tacit.mine import ChowLiuTree, LatentClass
     from tacit.mine.miner import Miner
 
@@ -41,6 +43,12 @@ DataFile = Annotated[
 RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
 SimulationSeed = Annotated[
     int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
+]
+PublishedFile = Annotated[
+    Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
+]
+DatabaseOption = Annotated[
+    str, typer.Option(envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME.")
 ]
 Target = Annotated[str, typer.Option(help="The attribute to predict.")]
 ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
@@ -88,27 +96,34 @@ def command_group(text: str) -> typer.Typer:
     return group
 
 
+def open_store(url: str, there: bool = False) -> closing[Store]:
+    """The database of responses, for a with statement; with `there`, it must exist."""
+    from tacit.collect.store import Store
+
+    return closing(Store(url, must_exist=there))
+
+
 def read_model(path: Path) -> Miner | LatentClass:
     """The classifier or the latent classes that a file describes."""
     from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
 
-    found = read_described(path, model_from_json, "model")
-    if isinstance(found, ChowLiuTree):
+    model = read_described(path, model_from_json, "model")
+    if isinstance(model, ChowLiuTree):
         raise DataError(
             f"{path}: is a joint distribution, which predicts no class; see tacit query and "
             "tacit synthesize"
         )
-    return found
+    return model
 
 
 def read_joint_model(path: Path) -> ChowLiuTree:
     """The joint distribution that a file describes."""
     from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
 
-    found = read_described(path, model_from_json, "model")
-    if not isinstance(found, ChowLiuTree):
+    model = read_described(path, model_from_json, "model")
+    if not isinstance(model, ChowLiuTree):
         raise DataError(f"{path}: is not a joint distribution; make one with tacit mine joint")
-    return found
+    return model
 
 
 def split(names: str, known: Container[str]) -> list[str]:
@@ -136,13 +151,13 @@ def other_names(texts: Iterable[str | None], schema: Schema) -> list[str]:
     >>> other_names(["region=north,smokes=yes", "year"], schema)
     ['region', 'year']
     """
-    found = []
+    columns = []
     for part in (part for text in texts if text is not None for part in _parts(text)):
-        ends = [place for place, letter in enumerate(part) if letter == "="] or [len(part)]
-        names = [own for end in ends for own in (part[:end], part[:end].strip())]
+        ends = [i for i, letter in enumerate(part) if letter == "="] or [len(part)]
+        names = [name for end in ends for name in (part[:end], part[:end].strip())]
         if not any(name in schema for name in names):
-            found.append(names[1])
-    return list(dict.fromkeys(found))
+            columns.append(names[1])
+    return list(dict.fromkeys(columns))
 
 
 def event(text: str, schema: Schema, option: str = "--where") -> dict[str, list[str]]:
@@ -158,7 +173,7 @@ def event(text: str, schema: Schema, option: str = "--where") -> dict[str, list[
 
 def _condition(given: str, schema: Schema, option: str) -> tuple[str, str]:
     """Attribute and category; the attribute is the longest known one that ends before a '='."""
-    ends = [place for place, letter in enumerate(given) if letter == "="]
+    ends = [position for position, letter in enumerate(given) if letter == "="]
     if not ends:
         raise DataError(
             f"{option}: {given.strip()!r} is not of the form attribute=category; "
@@ -166,7 +181,7 @@ def _condition(given: str, schema: Schema, option: str) -> tuple[str, str]:
         )
     before = [given[:end] for end in ends]
     names = [name if name in schema else name.strip() for name in before]
-    chosen = max((place for place, name in enumerate(names) if name in schema), default=0)
+    chosen = max((position for position, name in enumerate(names) if name in schema), default=0)
     attribute = schema[names[chosen]]
     label = given[ends[chosen] + 1 :]
     if attribute.find(label) is None:

@@ -19,24 +19,23 @@ import rich.table
 import typer
 from rich.text import Text
 
-from tacit import outward
-from tacit.arrays import Codes
-from tacit.attribute import Attribute
-from tacit.channel import related, truthful, uniform_perturbation
 from tacit.cli import show
-from tacit.cli.respondents import send
-from tacit.counting import PatternTable, count
+from tacit.cli.simulate import send
+from tacit.core.arrays import Codes
+from tacit.core.channel import related, truthful, uniform_perturbation
+from tacit.core.conditions import DOES_NOT_APPLY
+from tacit.core.design import Design, Group
+from tacit.core.disguise import disguise
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Schema
 from tacit.datasets import adult_survey
-from tacit.design import Design, Group
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
-from tacit.label_codes import encode
-from tacit.mine.model_summary import strongest_rules
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.mine.summaries import strongest_rules
+from tacit.output import rounding
+from tacit.output.table import Table
 from tacit.reconstruction import Reconstruction, reconstruct, simplex
-from tacit.record_disguise import disguise
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.records import PatternTable, count
 
 if TYPE_CHECKING:
     from tacit.mine import DecisionTree
@@ -84,18 +83,18 @@ def demo(
     starting = serving(design.schema) if find_spec("uvicorn") else nullcontext()
     with starting as ask:  # the service starts while the rest is computed
         reported = disguise(true, design, np.random.default_rng(seed))
-        found = reconstruct(reported, design)
-        known = count(true, design.schema)
-        alone = [shares([name], known, found) for name in design.schema.names]
-        across = shares(ACROSS_GROUPS, known, found)
+        rec = reconstruct(reported, design)
+        true_counts = count(true, design.schema)
+        alone = [shares([name], true_counts, rec) for name in design.schema.names]
+        across = shares(ACROSS_GROUPS, true_counts, rec)
         scores, tree = learn(true, reported, design)
-        compared = list(groups(found, known))
+        compared = list(groups(rec, true_counts))
         applicable = list(conditional(true, design, seed))
-        together = list(joint_model(reported, design, known))
-        disguised = [*disclosure(design, found, known), best_channel(design, found), planned(found)]
-        asked = true[:RESPONDENTS, [design.schema.index(SERVED)]]
-        served = [ask(asked, seed)] if ask else []
-    held = [inside for _, table in [*alone, across, *served, scores] for inside in table]
+        together = list(joint_model(reported, design, true_counts))
+        disguised = [*disclosure(design, rec, true_counts), best_channel(design, rec), planned(rec)]
+        answers = true[:RESPONDENTS, [design.schema.index(SERVED)]]
+        served = [ask(answers, seed)] if ask else []
+    covered = [inside for _, table in [*alone, across, *served, scores] for inside in table]
 
     say("asked", f"{records:,} people of the 1994 US census (UCI Adult)", *described(design))
     say("one record", *revealed(design))
@@ -108,26 +107,26 @@ def demo(
     say("joint", *together)
     say("disguise", *disguised)
     if served:
-        answered = f"{len(asked)} of these people answer over HTTP,"
+        answered = f"{len(answers)} of these people answer over HTTP,"
         say("service", f"a survey published and served; {answered}", "estimates from its database:")
         print_shares(("question", "answer"), served)
     else:
         say("service", "not installed; to include it: pip install 'tacit-survey[service]'")
-    truth = f"{sum(held)} of {len(held)} intervals hold the truth"
+    truth = f"{sum(covered)} of {len(covered)} intervals hold the truth"
     say("result", f"{truth}; {records:,} records in {time.perf_counter() - start:.1f} s")
 
 
-def shares(names: Sequence[str], known: PatternTable, found: Reconstruction) -> Checked:
+def shares(names: Sequence[str], true_counts: PatternTable, rec: Reconstruction) -> Checked:
     """True, reported and estimated shares in percent; one attribute is named in its first row."""
-    true = known.marginal(names) / known.n_records
-    reported = found.patterns.marginal(names) / found.n_records
-    estimate = found.table(names)
+    true = true_counts.marginal(names) / true_counts.n_records
+    reported = rec.patterns.marginal(names) / rec.n_records
+    estimate = rec.table(names)
     numbers = (true, reported, estimate.value, estimate.stderr, *estimate.interval())
     rows: list[list[str | Text]] = []
-    held = []
+    covered = []
     for labels, *cell in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
         share, seen, value, stderr, low, high = cell
-        held.append(bool(low <= share <= high))
+        covered.append(bool(low <= share <= high))
         name = "" if rows else names[0]
         rows.append(
             [
@@ -138,10 +137,10 @@ def shares(names: Sequence[str], known: PatternTable, found: Reconstruction) -> 
                 Text(percent(value), style="bold"),
                 percent(stderr),
                 f"{percent(low):>4} .. {percent(high):>4}",
-                mark(held[-1]),
+                mark(covered[-1]),
             ]
         )
-    return rows, held
+    return rows, covered
 
 
 def print_shares(labels: Sequence[str], tables: Sequence[Checked]) -> None:
@@ -158,27 +157,30 @@ def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, Decisi
     """
     from tacit.mine import DecisionTree, Forest, NaiveBayes  # scikit-learn is slow to start
 
-    def forest(own: Design, target: str) -> Forest:
-        return Forest(own, target, n_estimators=TREES)
+    def forest(scheme: Design, target: str) -> Forest:
+        return Forest(scheme, target, n_estimators=TREES)
 
     undisguised = Design(design.schema, [Group(design.schema.names, truthful())])
     cut = len(true) * 4 // 5
     sought = design.schema[TARGET].code(SOUGHT)
     rows: list[list[str | Text]] = []
-    held = []
+    covered = []
     miners = (("naive Bayes", NaiveBayes), ("forest", forest), ("tree", DecisionTree))
     for name, miner in miners:
-        for source, records, own in (("truth", true, undisguised), ("reports", reported, design)):
-            model: Any = miner(own, TARGET).fit(records[:cut])
+        for source, records, scheme in (
+            ("truth", true, undisguised),
+            ("reports", reported, design),
+        ):
+            model: Any = miner(scheme, TARGET).fit(records[:cut])
             rows.append([name if source == "truth" else "", source])
             for measure, cell in ((accuracy, ()), (recall, (sought,))):
                 exact = measure(model, true[cut:], undisguised).value[cell]
-                found = measure(model, reported[cut:], design)
-                lower, upper = (limit[cell] for limit in found.interval())
-                held.append(bool(lower <= exact <= upper))
-                estimate = plus_minus(found.value[cell], found.stderr[cell])
-                rows[-1] += [percent(exact), Text(estimate, style="bold"), mark(held[-1])]
-    return (rows, held), model
+                estimated = measure(model, reported[cut:], design)
+                lower, upper = (limit[cell] for limit in estimated.interval())
+                covered.append(bool(lower <= exact <= upper))
+                estimate = plus_minus(estimated.value[cell], estimated.stderr[cell])
+                rows[-1] += [percent(exact), Text(estimate, style="bold"), mark(covered[-1])]
+    return (rows, covered), model
 
 
 def print_models(scores: Checked, tree: DecisionTree) -> None:
@@ -212,21 +214,21 @@ def print_rules(tree: DecisionTree) -> None:
     show.print_table(Table(heads, rows, align="llrr"))
 
 
-def groups(found: Reconstruction, known: PatternTable) -> Iterator[str]:
+def groups(rec: Reconstruction, true_counts: PatternTable) -> Iterator[str]:
     """The difference between two groups, and a test."""
-    difference = found.difference({TARGET: SOUGHT}, between=COMPARED)
-    first, second = (true_share(known, group) for group in COMPARED)
-    told = " and ".join(str(label) for group in COMPARED for label in group.values())
+    difference = rec.difference({TARGET: SOUGHT}, between=COMPARED)
+    first, second = (true_share(true_counts, group) for group in COMPARED)
+    compared = " and ".join(str(label) for group in COMPARED for label in group.values())
     share = plus_minus(difference.value, difference.stderr)
-    yield f"{SOUGHT}, {told}: they differ by {share}, in truth {percent(first - second)};"
-    yield f"test of independence: p = {found.independence([*COMPARED[0], TARGET]).pvalue:.2g}"
+    yield f"{SOUGHT}, {compared}: they differ by {share}, in truth {percent(first - second)};"
+    yield f"test of independence: p = {rec.independence([*COMPARED[0], TARGET]).pvalue:.2g}"
 
 
-def true_share(known: PatternTable, given: Mapping[str, str]) -> Any:
+def true_share(true_counts: PatternTable, given: Mapping[str, str]) -> Any:
     """The share of the class that is sought among people with these answers."""
-    table = known.marginal([*given, TARGET])
-    row = table[tuple(known.schema[name].code(label) for name, label in given.items())]
-    return row[known.schema[TARGET].code(SOUGHT)] / row.sum()
+    table = true_counts.marginal([*given, TARGET])
+    row = table[tuple(true_counts.schema[name].code(label) for name, label in given.items())]
+    return row[true_counts.schema[TARGET].code(SOUGHT)] / row.sum()
 
 
 def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
@@ -237,33 +239,36 @@ def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
             Attribute(CONDITIONAL, [*design.schema[CONDITIONAL].categories, DOES_NOT_APPLY]),
         ]
     )
-    own = Design(
+    asking = Design(
         schema,
         [Group([TARGET], related("3/4")), Group([CONDITIONAL], uniform_perturbation("1/2"))],
         asked_if={CONDITIONAL: {TARGET: SOUGHT}},
     )
     codes = true[:, [design.schema.index(name) for name in schema.names]].copy()
-    asked = codes[:, 0] == schema[TARGET].code(SOUGHT)
-    codes[~asked, 1] = schema[CONDITIONAL].code(DOES_NOT_APPLY)
-    reported = disguise(codes, own, np.random.default_rng([seed, 1]))  # coins of their own
-    found = reconstruct(reported, own).asked(CONDITIONAL)
+    applies = codes[:, 0] == schema[TARGET].code(SOUGHT)
+    codes[~applies, 1] = schema[CONDITIONAL].code(DOES_NOT_APPLY)
+    reported = disguise(codes, asking, np.random.default_rng([seed, 1]))  # coins of their own
+    estimate = reconstruct(reported, asking).asked(CONDITIONAL)
     code = design.schema[CONDITIONAL].size - 1
-    share, truth = plus_minus(found.value[code], found.stderr[code]), codes[asked, 1] == code
+    share, truth = (
+        plus_minus(estimate.value[code], estimate.stderr[code]),
+        codes[applies, 1] == code,
+    )
     yield f"{CONDITIONAL} asked only of those with {SOUGHT}, no report proves who was asked;"
     yield f"{schema[CONDITIONAL].categories[code]}: {share}, in truth {percent(truth.mean())}"
 
 
-def joint_model(reported: Codes, design: Design, known: PatternTable) -> Iterator[str]:
+def joint_model(reported: Codes, design: Design, true_counts: PatternTable) -> Iterator[str]:
     """The pairs that a Chow-Liu tree joins, and a conditional probability."""
     from tacit.mine import ChowLiuTree
 
     model = ChowLiuTree(design).fit(reported)
-    found = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
-    true = true_share(known, CONDITIONS)
+    share = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
+    true = true_share(true_counts, CONDITIONS)
     yield "pairs of answers that go together, as a tree:"
     yield ", ".join("-".join((*edge.first, *edge.second)) for edge in model.model_.edges)
     given = " and ".join(f"{name} {label}" for name, label in CONDITIONS.items())
-    yield f"{SOUGHT} if {given}: {plus_minus(found.value, found.stderr)}, in truth {percent(true)}"
+    yield f"{SOUGHT} if {given}: {plus_minus(share.value, share.stderr)}, in truth {percent(true)}"
 
 
 def described(design: Design) -> Iterator[str]:
@@ -280,18 +285,18 @@ def revealed(design: Design) -> Iterator[str]:
         channel = design.channel(names)
         times = math.ceil(channel.ratio) if channel.ratio is not None else math.inf
         yield (
-            f"{what}: epsilon {outward.epsilon(channel.epsilon)}, so a report changes the odds "
+            f"{what}: epsilon {rounding.epsilon(channel.epsilon)}, so a report changes the odds "
             f"at most {times}-fold"
         )
 
 
-def disclosure(design: Design, found: Reconstruction, known: PatternTable) -> Iterator[str]:
+def disclosure(design: Design, rec: Reconstruction, true_counts: PatternTable) -> Iterator[str]:
     """What a whole record discloses, estimated from the reports and with the true distribution."""
     from tacit.privacy import report
 
     names = design.schema.names
-    record = report(design, found).disclosure.record
-    truth = report(design, known.marginal(names) / known.n_records).record.from_record
+    record = report(design, rec).disclosure.record
+    truth = report(design, true_counts.marginal(names) / true_counts.n_records).record.from_record
     right, span = f"in truth {100 * truth.accuracy:.0f}", ""
     share = "an unknown share of cases"
     if record.accuracy is not None and record.span is not None:
@@ -302,26 +307,26 @@ def disclosure(design: Design, found: Reconstruction, known: PatternTable) -> It
     yield f"({span}{right}), whatever the dependence in at most {most}"
 
 
-def best_channel(design: Design, found: Reconstruction) -> str:
+def best_channel(design: Design, rec: Reconstruction) -> str:
     """The error of the best channel of the same privacy, relative to that of the design."""
     from tacit.optimize import Exact, front, objectives
 
-    prior = (1 - UNIFORM_SHARE) * found.table([OPTIMIZED], method=simplex).value
+    prior = (1 - UNIFORM_SHARE) * rec.table([OPTIMIZED], method=simplex).value
     prior = prior + UNIFORM_SHARE / prior.size
     matrix = design.channel([OPTIMIZED]).matrix
     privacy = objectives.privacy(matrix, prior)
-    best = front(prior, found.n_records, method=Exact(privacy=[privacy]))
-    share = 100 * best.mse[0] / objectives.mse(matrix, prior, found.n_records)
+    best = front(prior, rec.n_records, method=Exact(privacy=[privacy]))
+    share = 100 * best.mse[0] / objectives.mse(matrix, prior, rec.n_records)
     return f"{OPTIMIZED}: the best channel as private as this one has {share:.0f} % of its error"
 
 
-def planned(found: Reconstruction) -> str:
+def planned(rec: Reconstruction) -> str:
     """How many people another survey needs."""
     from tacit.plan import plan
 
-    prevalence = found.probability({TARGET: SOUGHT}).value
-    made = plan(related("3/4"), width=PLANNED_WIDTH / 100, prevalence=prevalence)
-    return f"{TARGET} to ± {PLANNED_WIDTH} points: {made.n:,} people, if nothing else is asked"
+    prevalence = rec.probability({TARGET: SOUGHT}).value
+    next_plan = plan(related("3/4"), width=PLANNED_WIDTH / 100, prevalence=prevalence)
+    return f"{TARGET} to ± {PLANNED_WIDTH} points: {next_plan.n:,} people, if nothing else is asked"
 
 
 @contextmanager
@@ -348,7 +353,7 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
         command = [sys.executable, "-m", "tacit", "serve", *arguments]
 
         def ask(true: Codes, seed: int) -> Checked:
-            from tacit.service.store import Store
+            from tacit.collect.store import Store
 
             assert server.stdout is not None
             address = re.search(r"http://[\d.]+:\d+", server.stdout.readline())
@@ -360,8 +365,8 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
             server.terminate()
             server.wait(SECONDS)
             with closing(Store(database)) as store:
-                found = reconstruct(store.codes(survey.fingerprint), published.design)
-            return shares([SERVED], count(true, published.design.schema), found)
+                rec = reconstruct(store.codes(survey.fingerprint), published.design)
+            return shares([SERVED], count(true, published.design.schema), rec)
 
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as server:
             try:
@@ -390,6 +395,6 @@ def plus_minus(share: Any, stderr: Any) -> str:
     return f"{percent(share)} ± {percent(stderr)}"
 
 
-def mark(held: bool) -> Text:
+def mark(covered: bool) -> Text:
     """Whether an interval holds the truth."""
-    return Text("ok", style="green") if held else Text("miss", style="red")
+    return Text("ok", style="green") if covered else Text("miss", style="red")

@@ -21,15 +21,14 @@ import typer
 
 from tacit import __version__
 from tacit.cli.notes import drop_notes, tell_notes
-from tacit.distribution import DISTRIBUTION
+from tacit.core.imports import DISTRIBUTION, optional_imports
 from tacit.errors import TacitError
-from tacit.extras import optional_imports
-from tacit.memory_limit import end_limit, exceeded_error, needs_more
+from tacit.records.memory_limit import end_limit, exceeded_error, needs_more
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # Typer brings its own copy of Click or uses Click, depending on its version; the base class of
 # what it reports about usage is found either way.
-USAGE_ERROR = cast(type[Exception], typer.BadParameter.__mro__[2])
+USAGE_ERROR = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 #: Module and name of each command and what the help says of it, in the order of the help. Only
 #: what is called is loaded: `tacit serve` may not load what reconstructs.
@@ -38,29 +37,29 @@ COMMANDS = {
         "demo:demo",
         "Ask the people of a census five questions in disguise, and see what is learnt.",
     ),
-    "design": ("design_commands:design_commands", "Check a design file, or start one from data."),
+    "design": ("design:design_commands", "Check a design file, or start one from data."),
     "disguise": (
-        "disguise:disguise_file",
+        "count:disguise_file",
         "Draw reported records from true ones, as the design says.",
     ),
     "estimate": (
-        "estimate_command:estimate",
+        "estimate:estimate",
         "Estimate tables of the true answers from reported records, with their errors.",
     ),
     "compare": (
-        "compare:compare",
+        "estimate:compare",
         "Compare the share of an event between two groups of records, with errors.",
     ),
     "test": (
-        "hypothesis_command:hypothesis",
+        "estimate:hypothesis",
         "Test a hypothesis about the true answers from reported records.",
     ),
     "compliance": (
-        "compliance_command:compliance",
+        "compliance:compliance",
         "Combine samples, and estimate how many people do not follow the instructions.",
     ),
     "numbers": (
-        "number_commands:number_commands",
+        "numbers:number_commands",
         "Scramble numbers, and estimate from scrambled ones.",
     ),
     "mine": ("mine:mine_commands", "Learn a model from reported records."),
@@ -69,16 +68,16 @@ COMMANDS = {
         "Regress an answer on others and on covariates, from reported records.",
     ),
     "evaluate": (
-        "evaluate:evaluate",
+        "models:evaluate",
         "Test a model on reported records that it was not learnt from.",
     ),
     "predict": (
-        "predict:predict",
+        "models:predict",
         "Predict the class of true records: those that you may see, not reported ones.",
     ),
-    "query": ("query:query", "Compute probabilities and tables from a saved joint distribution."),
+    "query": ("models:query", "Compute probabilities and tables from a saved joint distribution."),
     "synthesize": (
-        "query:synthesize",
+        "models:synthesize",
         "Draw synthetic true records from a saved joint distribution.",
     ),
     "plan": (
@@ -92,16 +91,16 @@ COMMANDS = {
         "bound.",
     ),
     "count": (
-        "count_commands:count",
+        "count:count",
         "Count reported records into a file, from which every other command can estimate.",
     ),
     "merge": (
-        "count_commands:merge",
+        "count:merge",
         "Merge count files of one design, such as those of several organisations.",
     ),
-    "survey": ("survey_commands:survey_commands", "Start, check and publish a survey file."),
+    "survey": ("survey:survey_commands", "Start, check and publish a survey file."),
     "backup": (
-        "survey_store:backup",
+        "survey:backup",
         "Copy a database as it is at this moment, while it is served.",
     ),
     "serve": (
@@ -110,15 +109,15 @@ COMMANDS = {
         "only.",
     ),
     "studio": (
-        "studio_command:studio",
+        "studio:studio",
         "Serve the studio: surveys and their results in the browser, for people with an account.",
     ),
     "report": (
-        "report_command:report",
+        "report:report",
         "Write the results of a published survey as a report for a paper's appendix.",
     ),
     "page": (
-        "page_commands:page_commands",
+        "page:page_commands",
         "Check that a server sends the respondent's page as it was released.",
     ),
     "reproduce": (

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import pyarrow as pa
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import ModelOut, Target, command_group
-from tacit.cli.mine_clusters import clusters
-from tacit.cli.mine_forest import forest
-from tacit.cli.mine_joint import joint
-from tacit.cli.mine_rules import rules
-from tacit.cli.mine_tree import tree
-from tacit.cli.option_groups import Output, grouped_options
+from tacit.cli.arguments import ModelOut, Target, command_group, event, table_out
+from tacit.cli.models import Seed, check_synthesis, write_synthetic
+from tacit.cli.options import Format, Output, grouped_options, option
 from tacit.cli.sources import ReportedRecords
-from tacit.files import write_text
-from tacit.mine.model_summary import bayes_summary
-from tacit.number_text import decimals, number_of, span
-from tacit.table import Table
+from tacit.errors import DataError, FileError
+from tacit.mine.summaries import (
+    bayes_summary,
+    classes_summary,
+    classifier_summary,
+    strongest_rules,
+    tree_summary,
+)
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table
+from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from tacit.mine import NaiveBayes
+    from tacit.core.design import Design
+    from tacit.core.schema import Schema
+    from tacit.mine import ChowLiuTree, DecisionTree, LatentClass
+    from tacit.mine.error_control import ErrorControl
+    from tacit.mine.itemset_search import ItemsetSearch
+    from tacit.records import PatternTable
 
 mine_commands = command_group(
     "Learn a model from reported records.\n\n"
     "Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]"
 )
 
+
+# tacit mine nb
 
 #: The methods of naive Bayes by name.
 BayesMethod = enum.StrEnum("BayesMethod", ["LIKELIHOOD", "PAIRS", "LITERAL"])
@@ -66,31 +79,504 @@ def naive_bayes(
     model.fit(records.counted())
     content = bayes_summary(model, output.level)
     write_text(out, mine.model_to_json(model), private=True)
-    output.print(lambda: content, lambda: _render(out, model, content))
+    log_odds = content["log_odds"]
+    interval = f"{show.percent(output.level)} interval"
+    heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
+    tables = [
+        model.prior().to_table(output.level),
+        Table(heads, list(map(_log_odds_row, log_odds)), align="lllrrr"),
+    ]
+    columns = {name: [cell[name] for cell in log_odds] for name in log_odds[0]}
+    output.say(f"wrote {out}: naive Bayes for {target}\n")
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
 
 
-mine_commands.command("tree")(tree)
-mine_commands.command("forest")(forest)
-mine_commands.command("rules")(rules)
-mine_commands.command("clusters")(clusters)
-mine_commands.command("joint")(joint)
+def _notes(content: dict[str, Any]) -> list[str]:
+    return [f"note: {note}" for note in content["notes"]]
 
 
-def _render(file: Path, model: NaiveBayes, content: dict[str, Any]) -> None:
-    show.console().print(
-        f"wrote {file}: naive Bayes for {model.target}, from "
-        f"{number_of(content['n_records'], 'reported record')}, by {content['method']}\n",
-        soft_wrap=True,
-    )
-    shown = model.prior().to_table(content["level"])
-    show.print_table(replace(shown, title=""))
-    heads = ("log-odds of", "attribute", "category", *shown.heads[1:])
-    show.print_table(Table(heads, list(map(_row, content["log_odds"])), align="lllrrr"))
-    for note in content["notes"]:
-        show.console().print(f"note: {note}", soft_wrap=True)
-
-
-def _row(cell: dict[str, Any]) -> list[str]:
+def _log_odds_row(cell: dict[str, Any]) -> list[str]:
     labels = [str(cell[key]) for key in ("class", "attribute", "category")]
     numbers = decimals(cell["estimate"], cell["stderr"]), decimals(cell["stderr"])
     return [*labels, *numbers, span(cell["lower"], cell["upper"])]
+
+
+# tacit mine tree
+
+#: How many rules are shown, and how many lines of the tree.
+STRONGEST, LINES = 10, 30
+
+
+#: What a split is worth, by name.
+Criterion = enum.StrEnum("Criterion", ["ENTROPY", "GINI"])
+CriterionName = Annotated[
+    Criterion,
+    typer.Option(
+        help="entropy: ID3, a branch for each category; gini: CART, one category against the "
+        "others."
+    ),
+]
+MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """What is learnt, and how the tree is grown."""
+
+    target: Target
+    criterion: CriterionName = Criterion.ENTROPY
+    caution: float | None = option(
+        None,
+        help="Grow from unbiased tables; a split must exceed noise by so many standard "
+        "errors. 0: the papers' procedure.",
+        show_default="by likelihood",
+    )
+    max_depth: MaxDepth = None
+
+    def model(self, design: Design) -> DecisionTree:
+        """The model, not yet fitted."""
+        from tacit import mine  # scikit-learn is slow to start
+
+        settings = self.criterion.value, self.caution, self.max_depth
+        return mine.DecisionTree(design, self.target, *settings)
+
+
+@dataclass(frozen=True)
+class OtherRecords:
+    """Records that the tree is not grown from."""
+
+    prune: Path | None = option(
+        None,
+        metavar="VALIDATION",
+        help="Other reported records: cut subtrees that do not help on them.",
+    )
+    honest: float | None = option(
+        None,
+        metavar="SHARE",
+        help="Keep this share of the records, drawn at random, out of growth: support and "
+        "confidence come from them. Default: all records do both, with wider intervals.",
+    )
+
+    def check(self, data: Path | None) -> None:
+        """Raise if the tree would be pruned on the records that it is grown from."""
+        prune = self.prune
+        if prune and data and prune.exists() and data.exists() and prune.samefile(data):
+            raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
+
+    def divided(
+        self, patterns: PatternTable, design: Design
+    ) -> tuple[PatternTable | None, PatternTable]:
+        """The records to estimate from, always the same ones, and those to grow the tree from."""
+        if self.honest is None:
+            return None, patterns
+        from tacit import mine
+
+        try:
+            return mine.split_records(patterns, design, np.random.default_rng(0), self.honest)
+        except DataError as error:
+            raise DataError(f"--honest: {error}") from None
+
+
+FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
+
+
+@mine_commands.command("tree")
+@grouped_options
+def tree(
+    *,
+    options: TreeOptions,
+    out: ModelOut,
+    others: OtherRecords,
+    figure: FigureOut = None,
+    records: ReportedRecords,
+    output: Output,
+) -> None:
+    """Learn a decision tree from reported records.
+
+    Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+    from tacit.mine.tree.view import TreeRules
+
+    design = records.design_with(options.target, out, others.prune)
+    check_figure(figure, *records.files, others.prune)
+    if figure is not None and figure.resolve() == out.resolve():
+        raise FileError(f"{figure}: is where the model goes; draw to another file")
+    others.check(records.data)
+    patterns = records.counted()
+    validation = None if others.prune is None else records.counted(others.prune)
+    estimated_on, patterns = others.divided(patterns, design)
+    grown = options.model(design).fit(patterns)
+    model = grown if validation is None else mine.reduced_error(grown, validation)
+    content = tree_summary(model, output.level, estimated_on)
+    if validation is not None:
+        content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
+    saved = mine.model_to_json(model)
+    if figure is not None:
+        show.write_figure(figure, model.plot())
+    write_text(out, saved, private=True)
+    rules = TreeRules(strongest_rules(model.rules(estimated_on)))
+    output.say(
+        f"wrote {out}: decision tree for {options.target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
+        *_drawing(model, content, estimated_on),
+    )
+    tables = [rules.to_table(output.level).cut(STRONGEST, "rule", "--json has all")]
+    columns = rules.columns(output.level)
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
+
+
+def _drawing(
+    model: DecisionTree, content: dict[str, Any], estimated_on: PatternTable | None
+) -> Iterator[str]:
+    """The size of the tree, and as much of it as fits on a screen."""
+    n_leaves, deepest = content["leaves"], number_of(content["depth"], "condition")
+    size = "1 leaf" if n_leaves == 1 else f"{n_leaves:,} leaves, at most {deepest} to one"
+    yield f"{size}; +- is one standard error"
+    if content["pruned"] is not None:
+        before, n_records = content["pruned"].values()
+        leaves = number_of(before, "leaf", "leaves")
+        yield f"pruned from {leaves} on {number_of(n_records, 'reported record')}"
+    depth = model.tree_.depth
+    fitting = [deep for deep in range(content["depth"] + 1) if (depth <= deep).sum() <= LINES]
+    shown = max([1, *fitting])
+    yield f"\n{model.text(shown, estimated_on)}"
+    hidden = int((depth[model.tree_.leaves] > shown).sum())
+    if hidden:
+        yield f"(shown to {shown} of {deepest}: {hidden:,} of {n_leaves:,} leaves are hidden)"
+    yield ""
+
+
+# tacit mine forest
+
+NumberOfTrees = Annotated[int, typer.Option(min=1, help="How many random trees.")]
+TriedAttributes = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Attributes that each node tries.", show_default="the square root of all"
+    ),
+]
+ForestSeed = Annotated[int, typer.Option(min=0, help="Seed of the resamples and the attributes.")]
+
+
+@mine_commands.command("forest")
+@grouped_options
+def forest(
+    *,
+    target: Target,
+    out: ModelOut,
+    trees: NumberOfTrees = 100,
+    criterion: CriterionName = Criterion.GINI,
+    max_features: TriedAttributes = None,
+    max_depth: MaxDepth = None,
+    seed: ForestSeed = 0,
+    records: ReportedRecords,
+    output: Output,
+) -> None:
+    """Learn a forest, the mean of many random trees, from reported records.
+
+    Example: [bold]tacit mine forest survey.json reported.csv --target income --out all.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    design = records.design_with(target, out)
+    model = mine.Forest(design, target, trees, criterion.value, max_features, max_depth, seed)
+    model.check_arguments()
+    patterns = records.counted()
+    with show.progress("growing trees") as tell:
+        model.fit(patterns, progress=tell)
+    prior, importances = model.prior(), model.importances()
+    content = classifier_summary(
+        "forest-summary",
+        model,
+        output.level,
+        criterion=model.criterion,
+        n_records=prior.n_records,
+        trees=len(model.trees_),
+        leaves=model.get_n_leaves(),
+        importances=importances.columns(),
+    )
+    write_text(out, mine.model_to_json(model), private=True)
+    leaves = number_of(content["leaves"], "leaf", "leaves")
+    output.say(
+        f"wrote {out}: forest for {target}, from "
+        f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}\n"
+        f"{number_of(content['trees'], 'tree')} with {leaves}\n"
+    )
+    tables = [prior.to_table(output.level), importances.to_table()]
+    output.show(show.Printout(content, tables, importances.columns(), below=_notes(content)))
+
+
+# tacit mine rules
+
+
+class ControlKind(enum.StrEnum):
+    """The error controls by name."""
+
+    FDR = "fdr"
+    FAMILYWISE = "familywise"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """Which itemsets and rules are found."""
+
+    min_support: Annotated[
+        float, typer.Option(help="The least share of true records that have an itemset.")
+    ]
+    min_confidence: float = option(0.5, help="The least share of records for which a rule holds.")
+    items: str | None = option(
+        None,
+        help="Categories that may occur, such as smokes=yes,income=low. By default the last "
+        "one of each yes/no attribute and every one of the others.",
+    )
+    max_length: int | None = option(None, help="The most items in conditions and conclusion.")
+    control: ControlKind = option(
+        ControlKind.FDR,
+        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
+        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
+    )
+    error: float = option(0.05, help="The error rate of --control.")
+
+    def search(self, schema: Schema) -> ItemsetSearch:
+        """The search for frequent itemsets."""
+        from tacit.mine.itemset_search import ItemsetSearch  # scikit-learn is slow to start
+
+        chosen = None if self.items is None else event(self.items, schema, "--items")
+        return ItemsetSearch(self.min_support, chosen, self.max_length, self._control())
+
+    def _control(self) -> ErrorControl:
+        from tacit import mine
+
+        match self.control:
+            case ControlKind.FDR:
+                return mine.FalseDiscovery(self.error)
+            case ControlKind.FAMILYWISE:
+                return mine.FamilyWise(self.error)
+        return mine.PlainThreshold()
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """Whether rules are selected from some records and estimated from others."""
+
+    split: bool = option(
+        False,
+        "--split",
+        help="Select rules from one half of the records and estimate them from the other: "
+        "the intervals then account for the selection.",
+    )
+    seed: int = option(0, min=0, help="Seed of the split.")
+
+    def divided(
+        self, patterns: PatternTable, design: Design
+    ) -> tuple[PatternTable, PatternTable | None]:
+        """The records to select from, and those to estimate from if they are others."""
+        from tacit import mine
+
+        if not self.split:
+            return patterns, None
+        return mine.split_records(patterns, design, np.random.default_rng(self.seed))
+
+
+RulesOut = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet."
+    ),
+]
+
+
+@mine_commands.command("rules")
+@grouped_options
+def rules(
+    *,
+    options: RuleOptions,
+    split: SplitOptions,
+    out: RulesOut = None,
+    records: ReportedRecords,
+    output: Output,
+) -> None:
+    """Find association rules in reported records.
+
+    Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    design, level = records.design, output.level
+    search = options.search(design.schema)
+    as_json = out is not None and out.suffix.lower() == ".json"
+    (check_apart if as_json else check_out)(out, *records.files)
+    patterns, others = split.divided(records.counted(), design)
+    with show.progress("mining") as tell:
+        itemsets = search.run(patterns, design, tell)
+    if others is not None:
+        itemsets = itemsets.estimated_on(others)
+    mined = mine.association_rules(itemsets, options.min_confidence)
+    if out is not None:
+        if as_json:
+            write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
+        else:
+            write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
+        output.say(f"wrote {out}: {number_of(len(mined), 'association rule')}")
+    table = mined.to_table(level).cut(STRONGEST, "rule", "--json and --out have all")
+    table = replace(table, title=f"{itemsets.claim}\n{table.title}\n")
+    output.show(show.Printout(mined.to_dict(level), [table], mined.columns(level)))
+
+
+# tacit mine clusters
+
+
+class NumberCriterion(enum.StrEnum):
+    """How the number of classes is chosen."""
+
+    BIC = "bic"
+    HELD_OUT = "held-out"
+
+
+@dataclass(frozen=True)
+class ClassOptions:
+    """How many classes, and how they are searched for."""
+
+    classes: int | None = option(None, help="How many classes; chosen by --criterion if left out.")
+    criterion: NumberCriterion = option(
+        NumberCriterion.BIC,
+        help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
+        "of the largest likelihood of reports that were held out.",
+    )
+    starts: int = option(10, help="Random starts of the search.")
+    seed: int = option(0, help="Seed of the starts and of what is held out.")
+
+    def model(self, design: Design) -> LatentClass:
+        """The model, not yet fitted."""
+        from tacit import mine  # scikit-learn is slow to start
+
+        named = self.criterion.value.replace("-", "_")
+        return mine.LatentClass(
+            design, self.classes, named, n_init=self.starts, random_state=self.seed
+        )
+
+
+ProfilesOut = Annotated[Path | None, table_out("profiles")]
+
+
+@mine_commands.command("clusters")
+@grouped_options
+def clusters(
+    *,
+    out: ModelOut,
+    options: ClassOptions,
+    table: ProfilesOut = None,
+    records: ReportedRecords,
+    output: Output,
+) -> None:
+    """Find latent classes of the true records in reported ones.
+
+    Example: [bold]tacit mine clusters survey.json reported.csv --out classes.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+    from tacit.mine.latent_class import selection_table
+
+    check_apart(out, *records.files)
+    if table is not None:
+        check_out(table, *records.files)
+        if table.resolve() == out.resolve():
+            raise FileError(f"{table}: is where the model goes; write the table to another file")
+    patterns = records.counted()
+    model = options.model(records.design)
+    with show.progress("clustering") as tell:
+        model.fit(patterns, progress=tell)
+    content = classes_summary(model, output.level)
+    if table is not None:
+        write_frame(table, pa.table(model.profiles_.columns(output.level)))
+    write_text(out, mine.model_to_json(model), private=True)
+    profiles = model.profiles_.to_table()
+    output.say(f"wrote {out}: {profiles.title}\n")
+    tables = [selection_table(model.selection_)] if model.selection_ else []
+    tables.append(replace(profiles, title=""))
+    columns = model.profiles_.columns(output.level)
+    output.show(show.Printout(content, tables, columns, below=_notes(content)))
+
+
+# tacit mine joint
+
+ErrorRate = Annotated[
+    float,
+    typer.Option(
+        help="Probability that any edge connects attributes that are independent, at most."
+    ),
+]
+EdgesOut = Annotated[Path | None, table_out("edges")]
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """Synthetic records to draw, if any."""
+
+    synthesize: int | None = option(
+        None, metavar="N", help="Also draw so many synthetic true records."
+    )
+    records: Path | None = option(
+        None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
+    )
+    seed: Seed = None
+
+    def write(self, model: ChowLiuTree) -> None:
+        """Write the records."""
+        if self.synthesize is not None and self.records is not None:
+            write_synthetic(model, self.synthesize, self.records, self.seed)
+
+
+@mine_commands.command("joint")
+@grouped_options
+def joint(
+    *,
+    out: ModelOut,
+    error: ErrorRate = 0.05,
+    table: EdgesOut = None,
+    synthesis: Synthesis,
+    output: Format,
+    reported: ReportedRecords,
+) -> None:
+    """Learn the joint distribution of the true records as a tree, from reported ones.
+
+    Example: [bold]tacit mine joint survey.json reported.csv --out joint.json[/bold]
+    """
+    from tacit import mine  # scikit-learn is slow to start
+
+    check_apart(out, *reported.files)
+    synthesize, records = synthesis.synthesize, synthesis.records
+    check_synthesis(synthesize, records)
+    written = [path.resolve() for path in (out, table, records) if path is not None]
+    if len(set(written)) < len(written):
+        raise FileError("--out, --table and --records name the same file; give each its own")
+    for path in (table, records):
+        check_out(path, *reported.files)
+    model = mine.ChowLiuTree(reported.design, error)
+    model.check_arguments()
+    model.fit(reported.counted())
+    fidelity = model.fidelity()
+    if table is not None:
+        write_frame(table, pa.table(model.model_.edge_columns()))
+    write_text(out, mine.model_to_json(model), private=True)
+    synthesis.write(model)
+    tree, notes = model.model_, [*model.notes(), *fidelity.notes()]
+    content = {
+        "tacit": "chow-liu-tree-summary",
+        "version": 1,
+        "design": model.fingerprint_,
+        "n_records": tree.n_records,
+        "error": tree.error,
+        "edges": tree.edge_columns(),
+        "fidelity": fidelity.to_dict(),
+        "notes": notes,
+    }
+    edges = tree.to_table()
+    output.say(f"wrote {out}: {edges.title}\n")
+    tables = [replace(edges, title="")] if edges.rows else []
+    tables.append(fidelity.to_table())
+    below = _notes(content)
+    output.show(show.Printout(content, tables, tree.edge_columns(), below=below))
+    if synthesize is not None:
+        output.say(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from tacit.attribute import Attribute
 from tacit.cli import show
-from tacit.cli.arguments import AsJson, split
-from tacit.cli.option_groups import grouped_options, option
+from tacit.cli.arguments import split
+from tacit.cli.options import Format, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.design import Design
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import FileError, SchemaError
-from tacit.files import check_apart, check_figure, read_described, write_text
-from tacit.json_documents import parse_json
+from tacit.output.json_documents import parse_json
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate, em, reconstruct
-from tacit.table import Table
+from tacit.records import check_apart, check_figure, read_described, write_text
 
 if TYPE_CHECKING:
     from tacit.optimize import ChosenChannel, Front
-    from tacit.optimize.search_method import SearchMethod
+    from tacit.optimize.problem import SearchMethod
 
 SURVEYS = (".yaml", ".yml")
 #: Rows of the table on the screen.
@@ -101,13 +100,13 @@ class SearchOptions:
         return Warner() if self.method is MethodName.WARNER else Square(self.points, seed=self.seed)
 
     def _resumed(self) -> dict[str, Any]:
-        from tacit.optimize.search_state import SearchState
+        from tacit.optimize.spea2 import SearchState
 
         path = self.resume
         if path is None:
             return {}
-        there = path.exists()
-        state = read_described(path, SearchState.from_json, "search") if there else None
+        exists = path.exists()
+        state = read_described(path, SearchState.from_json, "search") if exists else None
 
         def keep(state: SearchState) -> None:
             write_text(path, state.to_json())
@@ -134,7 +133,7 @@ def optimize(
     error: Error = None,
     out: Out = None,
     figure: Picture = None,
-    as_json: AsJson = False,
+    output: Format,
     database: FromDatabase = None,
 ) -> None:
     """Find the channels with the best trade-off between privacy and accuracy, with a lower bound.
@@ -151,22 +150,28 @@ def optimize(
 
     _check_output(out, figure, (prior_file, data), privacy, error)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
-    chosen = search.chosen()
+    method = search.chosen()
     with show.progress("searching") as tell:
-        found = drawn = front(prior, records, delta, epsilon, _at(chosen, privacy), tell)
-        if figure is not None and len(found) == 1 < search.points:
-            drawn = front(prior, records, delta, epsilon, chosen, tell)
-    found = _named(found, attributes) if estimate is None else found
-    picked = None if privacy is error is None else found.pick(privacy=privacy, mse=error)
-    written = list(_write(found, picked, out, (drawn, figure)))
-    if as_json:
-        typer.echo(show.json_text(found.to_dict() if picked is None else _content(picked)))
-        return
-    _render(found, picked)
-    if estimate is not None:
-        _render_robustness(found, estimate, search.seed)
-    for path in written:
-        show.console().print(f"wrote {path}", soft_wrap=True)
+        channels = drawn = front(prior, records, delta, epsilon, _at(method, privacy), tell)
+        if figure is not None and len(channels) == 1 < search.points:
+            drawn = front(prior, records, delta, epsilon, method, tell)
+    if estimate is None and attributes is not None:
+        channels = _named(channels, attributes)
+    picked = None if privacy is error is None else channels.pick(privacy=privacy, mse=error)
+    if out is not None:
+        write_text(out, channels.to_json() if picked is None else _file_content(picked, out))
+    if figure is not None:
+        show.write_figure(figure, drawn.plot())
+    result = channels if picked is None else picked
+    table = channels.to_table(SHOWN)
+    if picked is not None:
+        table = picked.to_table()
+        table = replace(table, title=f"{channels.caption()}\n{table.title}")
+    tables = [table]
+    if estimate is not None and not output.as_json:
+        tables.append(_robustness(channels, estimate, search.seed))
+    output.show(show.Printout(result.to_dict(), tables, result.columns()))
+    output.say(*(f"wrote {path}" for path in (out, figure) if path is not None))
 
 
 def _at(method: SearchMethod, privacy: float | None) -> SearchMethod:
@@ -178,20 +183,7 @@ def _at(method: SearchMethod, privacy: float | None) -> SearchMethod:
     return replace(method, privacy=[privacy])
 
 
-def _write(
-    found: Front, picked: ChosenChannel | None, out: Path | None, figure: tuple[Front, Path | None]
-) -> Iterator[Path]:
-    """Write the files; their paths."""
-    if out is not None:
-        write_text(out, found.to_json() if picked is None else _used(picked, out))
-        yield out
-    drawn, path = figure
-    if path is not None:
-        show.write_figure(path, drawn.plot())
-        yield path
-
-
-def _used(picked: ChosenChannel, out: Path) -> str:
+def _file_content(picked: ChosenChannel, out: Path) -> str:
     """A picked channel as a design, or as the groups of a survey file."""
     if out.suffix.lower() not in SURVEYS:
         return picked.design().to_json()
@@ -202,13 +194,11 @@ def _used(picked: ChosenChannel, out: Path) -> str:
     return str(yaml.safe_dump(groups, default_flow_style=None, **style))
 
 
-def _named(found: Front, name: str | None) -> Front:
+def _named(channels: Front, name: str) -> Front:
     """The front with this name for its attribute."""
-    if name is None:
-        return found
-    (unnamed,) = found.problem.attributes
-    called = (Attribute(name, unnamed.categories),)
-    return replace(found, problem=replace(found.problem, attributes=called))
+    (unnamed,) = channels.problem.attributes
+    attributes = (Attribute(name, unnamed.categories),)
+    return replace(channels, problem=replace(channels.problem, attributes=attributes))
 
 
 def _check_output(
@@ -247,13 +237,13 @@ def _prior(
         raise SchemaError(f"{file}: is a design; give the reported records of the pilot as well")
     names = content.schema.names
     alone = attributes is None and len(names) == 1
-    wanted = list(names) if alone else split(attributes or "", names)
-    if not wanted:
+    chosen = list(names) if alone else split(attributes or "", names)
+    if not chosen:
         raise SchemaError("--attributes: name the attributes to disguise; " + ", ".join(names))
-    found = reconstruct(counted(file, content, pilot), content)
-    likely = found.table(wanted, em)
+    rec = reconstruct(counted(file, content, pilot), content)
+    likely = rec.table(chosen, em)
     cells = likely.value * likely.n_records + 0.5  # half a record more in each, so none is 0
-    return replace(likely, value=cells / cells.sum()), found.table(wanted)
+    return replace(likely, value=cells / cells.sum()), rec.table(chosen)
 
 
 def _parsed(text: str) -> Any:
@@ -266,43 +256,9 @@ def _parsed(text: str) -> Any:
     return content
 
 
-def _content(picked: ChosenChannel) -> dict[str, Any]:
-    """A picked channel as plain values."""
-    return {
-        "tacit": "choice",
-        "version": 1,
-        "privacy": picked.privacy,
-        "mse": picked.mse,
-        "lower_bound": picked.lower_bound,
-        "categories": picked.categories,
-        "reports": [
-            {"label": r.label, "share": r.share, "chances": list(r.chances)} for r in picked.reports
-        ],
-    }
-
-
-def _render(found: Front, picked: ChosenChannel | None) -> None:
-    console = show.console()
-    if picked is None:
-        show.print_table(found.to_table(SHOWN))
-        return
-    console.print(found.caption(), soft_wrap=True)
-    console.print(
-        f"privacy {picked.privacy:.4f}, mean squared error {picked.mse:.4g}; no channel of this "
-        f"privacy has less than {picked.lower_bound:.4g}\n",
-        soft_wrap=True,
-    )
-    rows = []
-    for report in picked.reports:
-        parts = zip(report.chances, picked.categories, strict=True)
-        who = [f"{100 * chance:.3g} % of {name}" for chance, name in parts if chance > 0]
-        rows.append([report.label, f"{100 * report.share:.2f} %", ", ".join(who)])
-    show.print_table(Table(("report", "share", "reported by"), rows, align="lrl"))
-
-
-def _render_robustness(front: Front, estimate: Estimate, seed: int) -> None:
+def _robustness(channels: Front, estimate: Estimate, seed: int) -> Table:
     from tacit.optimize import robustness
 
-    found = robustness(front, estimate, DRAWS, np.random.default_rng(seed))
+    table = robustness(channels, estimate, DRAWS, np.random.default_rng(seed)).to_table(most=SHOWN)
     title = f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):"
-    show.print_table(replace(found.to_table(most=SHOWN), title=title))
+    return replace(table, title=title)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from tacit.channel import FAMILIES
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
-from tacit.cli.option_groups import Output, grouped_options, option, typed
+from tacit.cli.options import Output, grouped_options, option, typed
+from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
-from tacit.files import check_figure, check_out, write_frame
-
-if TYPE_CHECKING:
-    from tacit.plan import SurveyPlan, Tradeoff
+from tacit.records import check_figure, check_out, write_frame
 
 
 class PrivacyFigure(StrEnum):
@@ -67,7 +64,7 @@ class FamilyOptions:
             return given
         if given not in FAMILIES:
             raise DataError("--theta and --drawn are for a family; give one instead of a file")
-        from tacit.plan.plan_text import family_of_text  # SciPy is slow to start
+        from tacit.plan.subject import family_of_text  # SciPy is slow to start
 
         return family_of_text(given, self.theta, self.drawn, self.categories, dashes="--")
 
@@ -88,7 +85,7 @@ class SizeOptions:
     @property
     def given(self) -> dict[str, Any]:
         """Respondents, width and prevalence as arguments of the planner."""
-        from tacit.plan.plan_text import shares_of_texts  # SciPy is slow to start
+        from tacit.plan.subject import shares_of_texts  # SciPy is slow to start
 
         shares = shares_of_texts(self.prevalence or [], dashes="--")
         return {"n": self.respondents, "width": self.width, "prevalence": shares}
@@ -183,29 +180,18 @@ def plan(
     given = family.subject(subject)
     common = sizes.given | {"categories": family.categories, "level": output.level}
     if comparison.compare is None:
-        found: Any = planner.plan(given, **wishes.given, **common)
+        result: Any = planner.plan(given, **wishes.given, **common)
     else:
-        _check_alone(wishes)
+        for name in wishes.given:
+            raise DataError(
+                f"{typed(name)}: --compare shows privacy against --respondents or --width only"
+            )
         candidates = comparison.candidates(subject, given)
         common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
         with show.progress("comparing") as tell:
-            found = planner.tradeoff(candidates, progress=tell, **common)
+            result = planner.tradeoff(candidates, progress=tell, **common)
     if figure is not None:
-        show.write_figure(figure, found.plot())
+        show.write_figure(figure, result.plot())
     if out is not None:
-        write_frame(out, found.to_frame("pyarrow"))
-    output.print(found.to_dict, lambda: _render(found))
-
-
-def _check_alone(wishes: WishOptions) -> None:
-    for name in wishes.given:
-        raise DataError(
-            f"{typed(name)}: --compare shows privacy against --respondents or --width only"
-        )
-
-
-def _render(found: SurveyPlan | Tradeoff) -> None:
-    for table in found.tables():
-        show.print_table(table)
-    for text in found.warnings:
-        show.console().print(f"warning: {text}")
+        write_frame(out, result.to_frame("pyarrow"))
+    output.show(result)

@@ -12,12 +12,12 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
+from tacit.cli.options import Output, grouped_options, option
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.design import Design
+from tacit.core.design import Design
 from tacit.errors import DataError, FileError
-from tacit.files import (
+from tacit.reconstruction import reconstruct
+from tacit.records import (
     check_apart,
     check_figure,
     check_out,
@@ -27,7 +27,6 @@ from tacit.files import (
     write_frame,
     write_text,
 )
-from tacit.reconstruction import reconstruct
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
@@ -49,7 +48,7 @@ class PriorOptions:
 
     def read(self, design_file: Path, design: Design) -> Any:
         """The prior of a file, an estimate from reported records, or None."""
-        from tacit.privacy.prior_json import prior_from_json
+        from tacit.privacy.prior import prior_from_json
 
         records = given_source(self.reported, self.database)
         if self.prior is not None and records is not None:
@@ -79,16 +78,16 @@ class ReportFiles:
         check_figure(self.figure, *sources)
         check_out(self.out, *sources)
 
-    def write(self, found: Report | Comparison) -> None:
+    def write(self, result: Report | Comparison) -> None:
         """Write the files; a comparison has no page."""
         from tacit.privacy import Report
 
-        if self.html is not None and isinstance(found, Report):
-            write_text(self.html, found.to_html())
+        if self.html is not None and isinstance(result, Report):
+            write_text(self.html, result.to_html())
         if self.figure is not None:
-            show.write_figure(self.figure, found.figure())
+            show.write_figure(self.figure, result.plot())
         if self.out is not None:
-            write_frame(self.out, found.to_frame("pyarrow"))
+            write_frame(self.out, result.to_frame("pyarrow"))
 
 
 RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
@@ -118,7 +117,7 @@ def privacy(
     seed: Seed = 0,
     compare: Compare = False,
     files: ReportFiles,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Show how private the answers of a design are.
 
@@ -137,22 +136,15 @@ def privacy(
     files.check(design_file, prior.prior, prior.reported, rules)
     if compare and (rules, repeat, files.html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
-    known = prior.read(design_file, design)
+    known_prior = prior.read(design_file, design)
     limits = Limits(level=output.level, rng=np.random.default_rng(seed))
-    found: Report | Comparison
+    result: Report | Comparison
     if compare:
-        found = _compared(design, known, limits)
+        result = _compared(design, known_prior, limits)
     else:
-        found = _measured(design_file, design, known, limits, rules, repeat)
-    files.write(found)
-    output.show(
-        found.tables,
-        found.columns,
-        lambda: json.loads(found.to_json()),
-        text=lambda: _render(found),
-        above=found.lead(),
-        below=found.notes(),
-    )
+        result = _measured(design_file, design, known_prior, limits, rules, repeat)
+    files.write(result)
+    output.show(result)
 
 
 def _measured(
@@ -164,8 +156,8 @@ def _measured(
     repeat: int | None,
 ) -> Report:
     from tacit.privacy import report
-    from tacit.privacy.prior_json import rules_from_json
-    from tacit.privacy.respondent_wording import wording_of
+    from tacit.privacy.published_model import rules_from_json
+    from tacit.privacy.report_text import wording_of
     from tacit.survey import read_published
 
     published = [] if rules is None else read_described(rules, rules_from_json, "rules")
@@ -186,24 +178,10 @@ def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
     from tacit.privacy import Comparison, compare_schemes, prior_of
     from tacit.privacy.comparison import THETAS, Point
 
-    known = prior_of(prior, design, limits.rng, limits.priors)
+    stacked = prior_of(prior, design, limits.rng, limits.priors)
     points: list[Point] = []
     with show.progress("comparing") as tell:
         for theta in THETAS:
-            points += compare_schemes(design.schema, known, thetas=[theta], limits=limits).points
+            points += compare_schemes(design.schema, stacked, thetas=[theta], limits=limits).points
             tell(float(theta))
-    return Comparison(tuple(points), known.source, not known.ties_all)
-
-
-def _render(found: Report | Comparison) -> None:
-    out = show.console()
-    for said in found.lead():
-        out.print(said)
-    out.print()
-    for table in found.tables():
-        first, *numbers = table.heads
-        if max(map(len, table.text().splitlines())) > out.width:
-            numbers = [name.replace(" ", "\n") for name in numbers]
-        show.print_table(replace(table, heads=[first, *numbers]))
-    for said in found.notes():
-        out.print(said)
+    return Comparison(tuple(points), stacked.source, not stacked.ties_all)

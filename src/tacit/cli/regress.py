@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tacit.cli import show
 from tacit.cli.arguments import table_out
-from tacit.cli.option_groups import grouped_options, option
-from tacit.cli.output_format import FormattedOutput
-from tacit.cli.sample_options import DrawnPeople
-from tacit.cli.sources import ReportedRecords, check_made_by, is_stored
-from tacit.design import Design
+from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.files import check_out, read_frame, write_frame
-from tacit.files.record_files import ARROW, record_files
-from tacit.regression.coefficient_table import CoefficientTable
+from tacit.records import check_out, read_frame, write_frame
+from tacit.records.paths import ARROW, record_files
+from tacit.regression.coefficients import CoefficientTable
 
 Formula = Annotated[
     str,
@@ -69,7 +67,7 @@ def regress(
     people: DrawnPeople,
     out: Out = None,
     records: ReportedRecords,
-    output: FormattedOutput,
+    output: Output,
 ) -> None:
     """Regress an answer on others and on covariates, from reported records.
 
@@ -83,13 +81,8 @@ def regress(
     alpha = 1 - output.level
     if out is not None:
         write_frame(out, fits[0].to_frame(alpha, "pyarrow"))
-    header = {"tacit": "regression", "version": 1, "design": design.fingerprint}
-    header |= {"formula": formula}
-    output.show(
-        lambda: [each.summary(alpha) for each in fits],
-        lambda: _columns(fits, alpha),
-        lambda: header | {"results": [each.to_dict(alpha) for each in fits]},
-    )
+    header = {"tacit": "regression", "version": 1, "design": design.fingerprint, "formula": formula}
+    output.show(_Fits(fits, "results"), alpha, **header)
 
 
 def _records(records: ReportedRecords) -> Any:
@@ -104,8 +97,9 @@ def _records(records: ReportedRecords) -> Any:
     return read_frame(source) if files == [source] and source.suffix not in ARROW else source
 
 
-def _columns(fits: Sequence[CoefficientTable], alpha: float) -> dict[str, list[Any]]:
+class _Fits(show.Several):
     """Coefficients, and effects below; the first column says which."""
-    own = [each.columns(alpha) for each in fits]
-    titles = [fit.title for fit in fits for _ in fit.names]
-    return {"table": titles} | {key: [v for each in own for v in each[key]] for key in own[0]}
+
+    def columns(self, *arguments: Any) -> dict[str, list[Any]]:
+        titles = [fit.title for fit in self.results for _ in fit.names]
+        return {"table": titles} | super().columns(*arguments)

@@ -18,8 +18,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from tacit.cli import show
 
 if TYPE_CHECKING:
-    from tacit.reproduce.job_runner import Progress as Done
-    from tacit.reproduce.job_runner import Watch
+    from tacit.papers.runner import Progress as Done
+    from tacit.papers.runner import Watch
 
 
 class Paper(enum.StrEnum):
@@ -53,9 +53,9 @@ def reproduce(
 
     Example: [bold]tacit reproduce all --quick --out reproduced[/bold]
     """
-    from tacit.reproduce import STUDIES, Plan  # SciPy and scikit-learn are slow to start
-    from tacit.reproduce import reproduce as run
-    from tacit.reproduce.report_page import signed, summary_table
+    from tacit.papers import STUDIES, Plan  # SciPy and scikit-learn are slow to start
+    from tacit.papers import reproduce as run
+    from tacit.papers.report import signed, summary_table
 
     start = time.perf_counter()
     names = list(STUDIES) if paper is Paper.ALL else [paper.value]

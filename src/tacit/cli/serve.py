@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import typer
 
-from tacit.service.settings import ServiceSettings, settings
+from tacit.collect.settings import ServiceSettings, settings
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -26,7 +26,7 @@ def serve(config: Path | None, **given: Any) -> None:
 
     Example: [bold]tacit serve published.json --database tacit.db --port 8000[/bold]
     """
-    from tacit.service.server import serve as run
+    from tacit.collect.server import serve as run
 
     chosen = settings(given | {"surveys": given["surveys"] or None}, config=config)
     run(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"))

@@ -1,4 +1,4 @@
-"""Output: console, tables, numbers, progress."""
+"""Output: the console, results in every format, progress."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich.table
+import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from tacit.files import Progress as Tell
-from tacit.files import write_bytes
-from tacit.outward import finite
-from tacit.table import Table, cell_text
+from tacit.output.rounding import finite
+from tacit.output.table import Table, cell_text, latex_of, markdown_of, table_of
+from tacit.records import Progress as Tell
+from tacit.records import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +33,115 @@ if TYPE_CHECKING:
 PLAIN_WIDTH = 160
 #: Seconds of work before a bar is shown.
 PATIENCE = 1.0
+#: Least room for a column of labels before intervals go below their numbers.
+LABEL_ROOM = 20
+
+
+class OutputFormat(StrEnum):
+    """How results are printed."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Printout:
+    """A result of several parts, for `print_result`.
+
+    `values` are the columns of CSV; those of the first table if left out.
+    """
+
+    content: dict[str, Any]
+    parts: Sequence[Table]
+    values: Mapping[str, Sequence[Any]] | None = None
+    above: Sequence[str] = ()
+    below: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document."""
+        return self.content
+
+    def tables(self) -> Sequence[Table]:
+        """The tables."""
+        return self.parts
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """The columns of CSV."""
+        if self.values is not None:
+            return self.values
+        first = self.parts[0]
+        return {head: [row[i] for row in first.rows] for i, head in enumerate(first.heads)}
+
+    def lead(self) -> Sequence[str]:
+        """Sentences above the tables."""
+        return self.above
+
+    def notes(self) -> Sequence[str]:
+        """Sentences below the tables."""
+        return self.below
+
+
+@dataclass(frozen=True)
+class Several:
+    """Results of one kind as one: a table each, and a list under a key of the JSON document."""
+
+    results: Sequence[Any]
+    key: str
+
+    def tables(self, *arguments: Any) -> list[Table]:
+        """A table per result."""
+        return [result.to_table(*arguments) for result in self.results]
+
+    def to_dict(self, *arguments: Any) -> dict[str, Any]:
+        """The results as plain values."""
+        return {self.key: [result.to_dict(*arguments) for result in self.results]}
+
+    def columns(self, *arguments: Any) -> dict[str, list[Any]]:
+        """The columns of all, one below the other."""
+        parts = [columns_of(result, *arguments) for result in self.results]
+        return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def columns_of(result: Any, *arguments: Any) -> Mapping[str, Sequence[Any]]:
+    """The columns of a result; one row of all its values if it has none."""
+    if hasattr(result, "columns"):
+        columns: Mapping[str, Sequence[Any]] = result.columns(*arguments)
+        return columns
+    return {name: [value] for name, value in result.to_dict(*arguments).items()}
+
+
+def print_result(
+    result: Any, as_format: OutputFormat, *arguments: Any, header: Mapping[str, Any]
+) -> None:
+    """Print a result in any format.
+
+    It has `to_table` or `tables`, `to_dict` and perhaps `columns`, which take the arguments, and
+    perhaps `lead` and `notes`: sentences around the tables. The header comes first in JSON.
+    """
+    if as_format is OutputFormat.JSON:
+        typer.echo(json_text({**header, **result.to_dict(*arguments)}))
+        return
+    if as_format is OutputFormat.CSV:
+        typer.echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
+        return
+    several = hasattr(result, "tables")
+    tables = result.tables(*arguments) if several else [result.to_table(*arguments)]
+    above = result.lead() if hasattr(result, "lead") else ()
+    below = result.notes() if hasattr(result, "notes") else ()
+    if as_format is OutputFormat.TEXT:
+        out = console()
+        if above:
+            out.print(*above, "", sep="\n")
+        for part in tables:
+            print_table(part)
+        if below:
+            out.print(*below, sep="\n")
+        return
+    document = markdown_of if as_format is OutputFormat.MARKDOWN else latex_of
+    typer.echo(document(tables, "\n".join(above), "\n".join(below)))
 
 
 def console() -> Console:
@@ -40,7 +152,7 @@ def console() -> Console:
 
 def table(shown: Table) -> rich.table.Table:
     """A light table; labels wrap where a terminal is narrow, numbers do not."""
-    made = rich.table.Table(
+    grid = rich.table.Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
@@ -49,25 +161,63 @@ def table(shown: Table) -> rich.table.Table:
     )
     for head, side in zip(shown.heads, shown.align, strict=True):
         if side == "l":
-            made.add_column(head, overflow="fold")
+            grid.add_column(head, overflow="fold")
         else:
-            made.add_column(head, justify="right", no_wrap=True)
+            grid.add_column(head, justify="right", no_wrap=True)
     for row in shown.rows:
-        made.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
-    return made
+        grid.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
+    return grid
 
 
 def print_table(shown: Table) -> None:
-    """A table under its title, and an empty line."""
+    """A table under its title, an empty line, and its note."""
     out = console()
     if shown.title:
         out.print(shown.title, soft_wrap=True)
-    out.print(table(shown), "")
+    out.print(table(_narrowed(shown, out.width)), "")
+    if shown.note:
+        out.print(shown.note, "", sep="\n", soft_wrap=True)
+
+
+def _narrowed(shown: Table, width: int) -> Table:
+    """A table that is too wide with its heads on several lines, and intervals below numbers."""
+    cells = [[cell_text(cell) for cell in row] for row in shown.rows]
+    widths = [max(map(len, column), default=0) for column in zip(*cells, strict=True)]
+    widths = widths or [0] * len(shown.heads)
+
+    def total(heads: Sequence[str], most_labels: float = math.inf) -> float:
+        columns = zip(heads, widths, shown.align, strict=True)
+        return sum(
+            2 + min(max(len(head), size), math.inf if side == "r" else most_labels)
+            for head, size, side in columns
+        )
+
+    if total(shown.heads) - 2 <= width:
+        return shown
+    heads = [
+        head.replace(" ", "\n") if column and len(head) > size else head
+        for column, (head, size) in enumerate(zip(shown.heads, widths, strict=True))
+    ]
+    lines = [max(head.split("\n"), key=len) for head in heads]
+    intervals = {i for i, head in enumerate(shown.heads) if i and head.endswith(" interval")}
+    if total(lines, LABEL_ROOM) - 2 <= width or not intervals:
+        return replace(shown, heads=heads)
+    shown_columns = [i for i in range(len(heads)) if i not in intervals]
+
+    def stacked(row: Sequence[str]) -> list[str]:
+        return [f"{row[i]}\n{row[i + 1]}" if i + 1 in intervals else row[i] for i in shown_columns]
+
+    return replace(
+        shown,
+        heads=stacked(shown.heads),
+        rows=list(map(stacked, cells)),
+        align="".join(shown.align[i] for i in shown_columns),
+    )
 
 
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure to an .svg, .png or .pdf file."""
-    from tacit.privacy.privacy_plots import content  # matplotlib is slow to start
+    from tacit.privacy.page import content  # matplotlib is slow to start
 
     write_bytes(path, content(figure, path.suffix))
 

@@ -2,22 +2,128 @@
 
 from __future__ import annotations
 
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import typer
 
-from tacit.arrays import Codes
 from tacit.cli import show
-from tacit.cli.respondents import await_survey, send
-from tacit.cli.survey_store import DatabaseOption, PublishedFile, open_store
+from tacit.cli.arguments import DatabaseOption, PublishedFile, open_store
+from tacit.core.arrays import Codes
+from tacit.core.conditions import DOES_NOT_APPLY, applies
 from tacit.errors import ServiceError
-from tacit.number_text import number_of
-from tacit.question_conditions import DOES_NOT_APPLY, applies
-from tacit.table import Table
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 
 if TYPE_CHECKING:
     from tacit.survey import Published
+
+
+# Simulated respondents: the requests of their devices, sent over HTTP.
+
+
+#: How many respondents answer at the same time.
+AT_ONCE = 4
+_SECONDS = 60.0
+#: Seconds of waiting for a server before a message is printed.
+_PATIENCE = 3.0
+_JSON = {"Content-Type": "application/json"}
+
+
+def send(
+    url: str, published: Published, reported: Codes, tokens: Sequence[str] | None = None
+) -> None:
+    """Send each reported record to the server at `url`, with a one-time token if there are any."""
+    bodies = list(_bodies(reported, published, tokens))
+    shares = [bodies[start::AT_ONCE] for start in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as respondents:
+        list(respondents.map(lambda share: _send(url, published, share), shares))
+
+
+def await_survey(url: str, published: Published, waiting: Callable[[], object]) -> None:
+    """Wait until a starting server shows the survey's page; call `waiting` if it takes long.
+
+    A server that does not answer within a minute is an error.
+    """
+    start, announced = time.monotonic(), False
+    while True:
+        try:
+            with closing(_connection(url)) as connection:
+                connection.request("GET", f"/s/{published.slug}/")
+                status = connection.getresponse().status
+        except (OSError, HTTPException) as error:
+            waited = time.monotonic() - start
+            if waited > _PATIENCE and not announced:
+                announced = True
+                waiting()
+            if waited > _SECONDS:
+                raise ServiceError(f"{url}: no server answers: {error}") from None
+            time.sleep(0.1)
+            continue
+        if status == 404:
+            raise ServiceError(f"{url}: does not serve this survey; serve this published file")
+        return
+
+
+def _connection(url: str) -> HTTPConnection:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ServiceError(f"{url}: must be an address such as http://127.0.0.1:8000")
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    return kind(parts.hostname, parts.port, timeout=_SECONDS)
+
+
+def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None) -> Iterator[bytes]:
+    """The request bodies."""
+    from tacit.collect.padding import padded, submission_length
+
+    length = submission_length(published, *(tokens or ())[:1])
+    attributes = published.design.reported.attributes
+    for number, record in enumerate(reported.tolist()):
+        labels = (str(a.categories[code]) for a, code in zip(attributes, record, strict=True))
+        body: dict[str, object] = {
+            "fingerprint": published.fingerprint,
+            "key": secrets.token_hex(16),
+            "record": dict(zip((a.name for a in attributes), labels, strict=True)),
+        }
+        if published.survey.free_texts:
+            nothing = {text.name: "" for text in published.survey.free_texts}
+            body |= {"text_key": secrets.token_hex(16), "texts": nothing}
+        yield padded(body if tokens is None else body | {"token": tokens[number]}, length)
+
+
+def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
+    """Send one body after the other over one connection; wait if the server asks to."""
+    with closing(_connection(url)) as connection:
+        for body in bodies:
+            while (wait := _sent(connection, published, body)) is not None:
+                time.sleep(wait)
+
+
+def _sent(connection: HTTPConnection, published: Published, body: bytes) -> float | None:
+    """None if the record was accepted, else the seconds to wait before sending it again."""
+    connection.request("POST", f"/s/{published.slug}/responses", body, _JSON)
+    answer: HTTPResponse = connection.getresponse()
+    content = answer.read()
+    if answer.status == 201:
+        return None
+    wait = answer.headers.get("Retry-After")
+    if answer.status in (429, 503) and wait is not None:
+        return float(wait)
+    try:
+        reason = str(json.loads(content)["title"])
+    except (ValueError, KeyError, TypeError):  # no problem details
+        reason = content.decode(errors="replace")[:200]
+    raise ServiceError(f"the server refused a record: {reason}")
+
 
 #: Parameter of the Dirichlet distribution that true shares are drawn from: few are near 0.
 _EVENNESS = 2.0
@@ -64,14 +170,14 @@ def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
     A question whose condition fails does not apply.
     """
     control = published.survey.control
-    known = {} if control is None else {control.question: [float(p) for p in control.distribution]}
+    fixed = {} if control is None else {control.question: [float(p) for p in control.distribution]}
     schema = published.design.schema
     conditions = {c.attribute: c for c in published.design.conditions}
     columns: list[Any] = []
     for attribute in schema:
         condition = conditions.get(attribute.name)
         size = attribute.size - (condition is not None)  # "does not apply" is not chosen
-        shares = known.get(attribute.name) or rng.dirichlet([_EVENNESS] * size)
+        shares = fixed.get(attribute.name) or rng.dirichlet([_EVENNESS] * size)
         drawn = rng.choice(size, n, p=shares)
         if condition is not None:
             blank = attribute.code(DOES_NOT_APPLY)
@@ -84,7 +190,7 @@ def _answer(
     published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
-    from tacit.record_disguise import disguise
+    from tacit.core.disguise import disguise
 
     reported = disguise(true, published.design, rng)
     waiting = f"waiting for a server at {address}; start it with tacit serve"
@@ -108,19 +214,19 @@ def _answer(
 
 def _address() -> str:
     """Where `tacit serve` listens on this machine with the settings of the environment."""
-    from tacit.service.settings import settings
+    from tacit.collect.settings import settings
 
-    found = settings({})
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(found.host, found.host)
-    return f"http://{host}:{found.port}"
+    chosen = settings({})
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
+    return f"http://{host}:{chosen.port}"
 
 
 def _render(published: Published, true: Codes) -> None:
     out = show.console()
     out.print("true shares, to compare with the estimates:")
     rows = []
-    for place, attribute in enumerate(published.design.schema):
-        shares = np.bincount(true[:, place], minlength=attribute.size) / len(true)
+    for column, attribute in enumerate(published.design.schema):
+        shares = np.bincount(true[:, column], minlength=attribute.size) / len(true)
         for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
             rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
     out.print(show.table(Table(("attribute", "answer", "true share"), rows, align="llr")))

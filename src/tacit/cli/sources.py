@@ -1,4 +1,4 @@
-"""Where commands get reported records from: a file, or the database of a published survey."""
+"""Where commands get reported records from, and options that say how people were sampled."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile, MemoryLimit
+from tacit.cli.arguments import DesignFile, MemoryLimit, open_store
 from tacit.cli.notes import note
-from tacit.cli.survey_store import open_store
-from tacit.counting import PatternTable, count_records, with_columns
-from tacit.counting.count_file import counts_of_design
-from tacit.counting.engine_choice import is_counts
-from tacit.design import Design
-from tacit.errors import DataError
-from tacit.files import check_apart, check_origin, is_database, read_design, read_design_origin
-from tacit.files.record_files import ARROW, record_files
-from tacit.sampling.incomplete_patterns import answers_of, count_codes
-from tacit.schema import Schema
-
-if TYPE_CHECKING:
-    from tacit.reconstruction import Reconstruction
+from tacit.cli.options import option
+from tacit.core.design import Design
+from tacit.core.schema import Schema
+from tacit.errors import DataError, unknown
+from tacit.reconstruction import Reconstruction, reconstruct
+from tacit.reconstruction.sampling import ERROR_METHODS
+from tacit.reconstruction.sampling.sampled_records import SamplingArguments
+from tacit.records import (
+    PatternTable,
+    answers_of,
+    check_apart,
+    check_origin,
+    count_answers,
+    count_codes,
+    count_records,
+    is_database,
+    read_design,
+    read_design_origin,
+    with_columns,
+)
+from tacit.records.count_file import counts_of_design
+from tacit.records.engines import is_counts
+from tacit.records.paths import ARROW, record_files
 
 OptionalData = Annotated[
     Path | None,
@@ -84,13 +94,6 @@ class ReportedRecords:
         """Count the records, or those of another file of this design."""
         return counted(self.design_file, self.design, other or self.source)
 
-    def reconstructed(self, columns: Sequence[str] = ()) -> Reconstruction:
-        """Count the records and reconstruct; `columns` become attributes that are not disguised."""
-        from tacit.reconstruction import reconstruct  # not needed to count
-
-        wide = widened(self.design, self.source, columns)
-        return reconstruct(counted(self.design_file, wide, self.source), wide)
-
 
 def given_source(data: Path | None, database: str | None) -> Path | str | None:
     """The file or the database that was given, if any."""
@@ -103,10 +106,10 @@ def given_source(data: Path | None, database: str | None) -> Path | str | None:
 
 def needed_source(data: Path | None, database: str | None) -> Path | str:
     """The file or the database that was given, else the database that TACIT_DATABASE names."""
-    found = given_source(data, database) or os.environ.get("TACIT_DATABASE")
-    if not found:
+    source = given_source(data, database) or os.environ.get("TACIT_DATABASE")
+    if not source:
         raise DataError("no records: give a file of reported records or a --database")
-    return found
+    return source
 
 
 def counted(
@@ -157,3 +160,90 @@ def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
     ]
     if not all(noted):
         note(f"{shown} does not say which design made it; make sure that {design_file} did")
+
+
+# Options that say how people were sampled.
+
+
+@dataclass(frozen=True)
+class DrawnPeople:
+    """Weights, strata and clusters: names of undisguised columns."""
+
+    weights: str | None = option(None, metavar="COLUMN", help="The design weight of each record.")
+    strata: str | None = option(None, metavar="COLUMN", help="The stratum of each record.")
+    clusters: str | None = option(
+        None, metavar="COLUMN", help="The cluster of each record, within strata."
+    )
+    errors: str | None = option(
+        None,
+        metavar="|".join(ERROR_METHODS),
+        help="How errors are estimated; linearised by default.",
+    )
+
+    def __post_init__(self) -> None:
+        """Raise for an unknown method of errors, and for one without a sample."""
+        if self.errors is None:
+            return
+        if self.errors not in ERROR_METHODS:
+            raise DataError(unknown("errors", self.errors, ERROR_METHODS))
+        if not self._columns():
+            raise DataError("--errors goes with --weights, --strata or --clusters")
+
+    def _columns(self) -> dict[str, Any]:
+        names = ("weights", "strata", "clusters")
+        return {n: getattr(self, n) for n in names if getattr(self, n) is not None}
+
+    @property
+    def arguments(self) -> SamplingArguments:
+        """The arguments of `reconstruct` that the options stand for."""
+        found: Any = self._columns()
+        if self.errors is not None:
+            found["errors"] = ERROR_METHODS[self.errors]
+        chosen: SamplingArguments = found
+        return chosen
+
+
+@dataclass(frozen=True)
+class DrawnSample(DrawnPeople):
+    """The same, also from a finite population."""
+
+    fpc: str | None = option(
+        None,
+        metavar="COLUMN|NUMBER",
+        help="How many clusters (or people, without --clusters) the population of each "
+        "stratum has.",
+    )
+
+    def _columns(self) -> dict[str, Any]:
+        return super()._columns() | ({} if self.fpc is None else {"fpc": _number(self.fpc)})
+
+    def reconstructed(
+        self, records: ReportedRecords, columns: Sequence[str] = ()
+    ) -> Reconstruction:
+        """The reconstruction of reported records, also of a sample, also with missing answers.
+
+        `columns` are undisguised columns that are used as attributes.
+        """
+        design_file, design, source = records.design_file, records.design, records.source
+        if not self._columns():
+            wide = widened(design, source, columns)
+            plain = count_answers(
+                lambda schema: counted(design_file, design, source, schema), wide.reported
+            )
+            return Reconstruction(plain, wide)
+        if isinstance(source, str) and "#" not in source:
+            raise DataError(
+                "the database of a survey has no sampling weights, strata or clusters; export the "
+                "records and join them to the sample"
+            )
+        if isinstance(source, Path) and not is_counts(source):
+            check_made_by(design_file, record_files(source), str(source))
+        return reconstruct(source, design, columns, **self.arguments)
+
+
+def _number(text: str) -> float | str:
+    """A number, or the name of a column."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -5,10 +5,7 @@
 shows what an assumed share of them would change where the design cannot identify it.
 """
 
-from tacit.compliance.careless import Careless
-from tacit.compliance.cheaters import Cheaters
-from tacit.compliance.compliance_estimate import ComplianceEstimate
-from tacit.compliance.lying_carriers import LyingCarriers
+from tacit.compliance.noncompliance import Careless, Cheaters, ComplianceEstimate, LyingCarriers
 from tacit.compliance.pool import Pooled, pool
 from tacit.compliance.sensitivity import SensitivityCurve, sensitivity
 

@@ -11,20 +11,98 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import ClassVar
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.compliance.compliance_estimate import ComplianceEstimate, compliance_tests
-from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
-from tacit.compliance.profile_likelihood import Quantity
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
+from tacit.compliance.mixture import (
+    MixtureResult,
+    Quantity,
+    ReportMixture,
+    boundary_test,
+    interior_test,
+    mixture_estimate,
+    share_of_all,
+)
+from tacit.compliance.pool import (
+    Sample,
+    SampleCounts,
+    check_same,
+    mixture_of,
+    read_sample,
+    read_samples,
+    sample_pairs,
+)
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import probabilities
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
 from tacit.reconstruction.estimate import Estimate
-from tacit.schema import Attribute, Label
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+
+#: Shares below this are 0.
+_ABSENT = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComplianceEstimate(MixtureResult):
+    """The distribution of the true answers and the share of people who do not comply.
+
+    `test` is the test that everybody complies, `fit` the test of the model against any reported
+    shares. `at_least` and `at_most` bound the shares of all people where the model leaves open
+    what the others would answer (`Cheaters`).
+    """
+
+    distribution: Estimate
+    share: Estimate
+    test: HypothesisTest
+    fit: HypothesisTest
+    log_likelihood: float
+    at_least: Estimate | None = None
+    at_most: Estimate | None = None
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Distribution, bounds if there are any, and share."""
+        estimates = [self.distribution, self.at_least, self.at_most, self.share]
+        return [estimate for estimate in estimates if estimate is not None]
+
+    @property
+    def tests(self) -> list[HypothesisTest]:
+        """Of full compliance, and of fit."""
+        return [self.test, self.fit]
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready result."""
+        bounds = {"at_least": self.at_least, "at_most": self.at_most}
+        return {
+            "distribution": self.distribution.to_dict(level),
+            "share": self.share.to_dict(level),
+            "test": self.test.to_dict(),
+            "fit": self.fit.to_dict(),
+            "log_likelihood": self.log_likelihood,
+            **{name: bound.to_dict(level) for name, bound in bounds.items() if bound is not None},
+        }
+
+
+def compliance_tests(mixture: ReportMixture) -> tuple[HypothesisTest, HypothesisTest, float]:
+    """The tests of full compliance and of fit, and the log-likelihood.
+
+    The last class is that of non-compliers. In the test of fit, every share of 0 counts as a degree
+    of freedom: conservative, as chi-squared bounds the distribution at the border.
+    """
+    shares, best = mixture.maximum
+    followers = range(len(shares) - 1)
+    complied = mixture.of_classes(followers).maximum[1]
+    test = boundary_test("everybody complies", best - complied, mixture.n_records)
+    cells = sum(counts.size - 1 for counts in mixture.counts)
+    free = mixture.rank - 1 - int((shares < _ABSENT).sum())
+    df, gain = cells - max(free, 0), mixture.saturated - best
+    fit = interior_test("the model holds", gain, df, mixture.n_records)
+    return test, fit, best
+
 
 #: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
 #: in 1,000 surveys by chance.
@@ -49,10 +127,10 @@ class NoncomplianceModel(ABC):
         self, samples: Sequence[Sample], attribute: str | None
     ) -> tuple[list[SampleCounts], Attribute]:
         """Count the samples; also the attribute whose distribution is estimated."""
-        found = read_samples(samples, attribute)
-        if len(found[0].attributes) != 1:
+        read = read_samples(samples, attribute)
+        if len(read[0].attributes) != 1:
             raise DataError("a model of non-compliance needs one attribute")
-        return found, found[0].attributes[0]
+        return read, read[0].attributes[0]
 
     def distribution(self, target: Attribute) -> list[Quantity]:
         """The share of each category: by default among people who comply."""
@@ -86,7 +164,7 @@ class NoncomplianceModel(ABC):
         distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
         return ComplianceEstimate(
-            replace(distribution, warning_of=lambda: warning),
+            distribution.with_provenance(warning_of=lambda: warning),
             mixture_estimate(mixture, [share], (), self.share_name),
             *compliance_tests(mixture),
             *self.bounds(mixture, target),
@@ -126,12 +204,167 @@ def _coding_warning(samples: Sequence[SampleCounts], mixture: ReportMixture) -> 
     )
 
 
-def safe_code(safe: Label | None, attribute: Attribute, place: str) -> int:
+def safe_code(safe: Label | None, attribute: Attribute, label: str) -> int:
     """Code of the safe answer among the categories of an attribute; the first by default."""
     if safe is None:
         return 0
     texts = [str(label) for label in attribute.categories]
     if str(safe) not in texts:
         message = unknown("answer", safe, texts, f" to {attribute.name!r}")
-        raise DataError(f"{place}: {message}")
+        raise DataError(f"{label}: {message}")
     return texts.index(str(safe))
+
+
+@dataclass(frozen=True)
+class Cheaters(NoncomplianceModel):
+    """A share of people reports `safe`, by default the first category, whatever is true.
+
+        q_j = M_j a + b e_safe,    sum a + b = 1
+
+    The distribution is that of the people who comply. Two samples with different coins identify
+    honest carriers, honest non-carriers and cheaters, here for any channels and any number of
+    categories. What cheaters would answer is not known: the share of a category among all people
+    lies between a_c and a_c + b.
+
+    Reference: Clark & Desharnais (1998), Honest answers to embarrassing questions: detecting
+    cheating in the randomized response model, Psychological Methods 3, 160-168.
+    """
+
+    safe: Label | None = None
+    share_name: ClassVar[str] = "share of cheaters"
+    remedy: ClassVar[str] = "use two samples whose coins differ, such as two values of theta"
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        (reported,) = sample.channel.reported.attributes
+        return sample.matrix, np.eye(reported.size)[safe_code(self.safe, reported, sample.label)]
+
+    def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
+        unit = np.eye(target.size + 1)
+        honest = unit[:-1]
+        return tuple(
+            mixture_estimate(mixture, list(map(share_of_all, parts)), (target,), name)
+            for parts, name in (
+                (honest, f"{target.name} among all people, at least"),
+                (honest + unit[-1], f"{target.name} among all people, at most"),
+            )
+        )
+
+
+@dataclass(frozen=True)
+class LyingCarriers(NoncomplianceModel):
+    """Carriers report `safe`, by default the first category, with some probability.
+
+        q_j = M_j,no (1 - pi) + M_j,yes pi t + e_no pi (1 - t)
+
+    The distribution is that of all people; the share is that of carriers who deny. The classes are
+    those of `Cheaters`; the assumption that all who deny are carriers identifies the prevalence pi
+    instead of bounds on it.
+
+    Reference: Moshagen, Musch & Erdfelder (2012), A stochastic lie detector, Behavior Research
+    Methods 44, 222-231, with the channel of Mangat (1994): carriers are asked to admit,
+    non-carriers to answer truthfully with probability p_j only, so
+    q_j,yes = pi t + (1 - pi)(1 - p_j). Here for any channel of a yes/no answer.
+    """
+
+    safe: Label | None = None
+    share_name: ClassVar[str] = "share of carriers who deny"
+    among: ClassVar[str] = ""
+    remedy: ClassVar[str] = "use two samples whose coins differ, such as two values of theta"
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        (reported,) = sample.channel.reported.attributes
+        sizes = target.size, reported.size
+        if sizes != (2, 2):
+            raise DataError(
+                f"{sample.label}: carriers who deny need a yes/no answer with two reports, but "
+                f"{reported.name!r} has {sizes[0]} categories and {sizes[1]} reports; "
+                "use Cheaters"
+            )
+        return sample.matrix, np.eye(2)[safe_code(self.safe, reported, sample.label)]
+
+    def distribution(self, target: Attribute) -> list[Quantity]:
+        unit = np.eye(3)
+        safe = safe_code(self.safe, target, target.name)
+        return [share_of_all(unit[c] if c == safe else 1 - unit[safe]) for c in range(2)]
+
+    def share(self, target: Attribute) -> Quantity:
+        unit = np.eye(3)
+        return Quantity(unit[2], 1 - unit[safe_code(self.safe, target, target.name)])
+
+    def given(self, sample: SampleCounts, target: Attribute, share: float) -> Array:
+        matrix, others = self.matrices(sample, target)
+        denied = (1 - share) * matrix + share * others[:, None]
+        safe = safe_code(self.safe, target, sample.label)
+        denied[:, safe] = matrix[:, safe]
+        return denied
+
+
+@dataclass(frozen=True)
+class Careless(NoncomplianceModel):
+    """A share of people answers at random; the distribution of the `anchor` question is `known`.
+
+        q = (1 - b) M p + b uniform,    q_anchor = (1 - b) M' known + b uniform
+
+    The anchor may be an attribute of the same records, of other samples, or both. The distribution
+    is that of the people who comply. If the same people answer both questions, the pairs of
+    reports are used: careless people answer both at random, independently; for the others, answer
+    and anchor are independent, as they are if everybody has the same answer to the anchor.
+
+    Reference: Atsusaka & Stevenson (2023), A bias-corrected estimator for the crosswise model with
+    inattentive respondents, Political Analysis 31(1), 134-148, with an anchor of prevalence 0. Here
+    for any channel and any number of categories.
+    """
+
+    anchor: str | None = None
+    known: tuple[Fraction, ...] = ()
+    share_name: ClassVar[str] = "share of careless answers"
+    remedy: ClassVar[str] = "ask an anchor question whose true distribution is known"
+
+    def __init__(self, anchor: str | None = None, known: Any = ()) -> None:
+        object.__setattr__(self, "anchor", anchor)
+        exact = probabilities(known, "known") if anchor is not None else ()
+        object.__setattr__(self, "known", exact)
+
+    @classmethod
+    def of_survey(cls, survey: Any) -> Careless:
+        """The model with the control question of a survey, or of a published survey."""
+        control = getattr(getattr(survey, "survey", survey), "control", None)
+        if control is None:
+            raise DataError("the survey has no control question; see `control` in docs/survey.md")
+        return cls(control.question, control.distribution)
+
+    def read(
+        self, samples: Sequence[Sample], attribute: str | None
+    ) -> tuple[list[SampleCounts], Attribute]:
+        pairs = sample_pairs(samples)
+        name = attribute
+        if name is None:
+            others = [name for name in pairs[0][1].schema.names if name != self.anchor]
+            if len(others) != 1:
+                raise DataError(f"name the attribute to estimate: {', '.join(others)}")
+            name = others[0]
+        read = []
+        for number, (reported, design) in enumerate(pairs, start=1):
+            names = [n for n in (name, self.anchor) if n is not None and n in design.schema]
+            read.append(read_sample(reported, design, names or [name], f"sample {number}"))
+        target = check_same(read, name)
+        if self.anchor is not None:
+            anchor = check_same(read, self.anchor)
+            if anchor.size != len(self.known):
+                raise DataError(
+                    f"known needs {anchor.size} shares, one per category of {anchor.name!r}, "
+                    f"got {len(self.known)}"
+                )
+        return read, target
+
+    def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
+        matrix = sample.matrix
+        rows = len(matrix)
+        others = np.full(rows, 1 / rows)
+        anchored = np.array([float(p) for p in self.known])
+        names = [a.name for a in sample.attributes]
+        if names == [target.name]:
+            return matrix, others
+        if names == [self.anchor]:
+            return np.outer(matrix @ anchored, np.ones(target.size)), others
+        return matrix.reshape(rows, target.size, -1) @ anchored, others

@@ -10,23 +10,146 @@ k * k pairs of answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.keep_or_draw import Unrelated
-from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
-from tacit.compliance.mixture_result import MixtureResult, interior_test
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import Sample, SampleCounts, mixture_of, read_samples
-from tacit.errors import DataError
-from tacit.number_text import number_of
+from tacit.compliance.mixture import (
+    MixtureResult,
+    ReportMixture,
+    interior_test,
+    mixture_estimate,
+    share_of_all,
+)
+from tacit.core.arrays import Array
+from tacit.core.channel.keep_or_draw import Unrelated
+from tacit.core.design import Design, ProductChannel, check_design
+from tacit.core.schema import Attribute
+from tacit.errors import DataError, TacitError, unknown
+from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.schema import Attribute
+from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
+
+# SampleCounts: the reports of one sample about one attribute or a few, with their channel.
+
+
+#: More joint categories than this are refused.
+_MOST_CELLS = 1024
+
+#: Reported records and the design that disguised them.
+Sample = tuple[Any, Design]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleCounts:
+    """Counts of the reports of one sample, flattened, and the channel they came through.
+
+    `n_left_out` records had no answer.
+    """
+
+    counts: Array
+    channel: ProductChannel
+    design: Design
+    label: str
+    n_left_out: int = 0
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes that are estimated."""
+        return self.channel.true.attributes
+
+    @property
+    def matrix(self) -> Array:
+        """matrix[reported, true]."""
+        return self.channel.matrix
+
+
+def read_samples(samples: Any, attributes: Sequence[str] | str | None) -> list[SampleCounts]:
+    """Count each sample; the attributes must have the same categories in all of them."""
+    pairs = sample_pairs(samples)
+    names = [attributes] if isinstance(attributes, str) else attributes
+    if names is None:
+        names = pairs[0][1].schema.names
+        if len(names) > 1:
+            raise DataError(
+                f"the design has several attributes; name the one to estimate: {', '.join(names)}"
+            )
+    counts = [
+        read_sample(reported, design, names, f"sample {number}")
+        for number, (reported, design) in enumerate(pairs, start=1)
+    ]
+    for name in names:
+        check_same(counts, name)
+    return counts
+
+
+def sample_pairs(samples: Any) -> list[Sample]:
+    """The list of pairs (reported records, design), checked."""
+    listed = list(samples) if isinstance(samples, list | tuple) else []
+    if not listed or not all(isinstance(item, tuple | list) and len(item) == 2 for item in listed):
+        raise DataError("samples must be a list of pairs (reported records, design)")
+    for number, (_, design) in enumerate(listed, start=1):
+        try:
+            check_design(design)
+        except TacitError as error:
+            raise type(error)(f"sample {number}: {error}") from None
+    return [(data, design) for data, design in listed]
+
+
+def check_same(samples: Sequence[SampleCounts], name: str) -> Attribute:
+    """The attribute of this name; an error if its categories differ between samples."""
+    having = [sample for sample in samples if name in sample.channel.true]
+    if not having:
+        raise DataError(f"no sample has the attribute {name!r}")
+    first = having[0].channel.true[name]
+    for sample in having[1:]:
+        other = sample.channel.true[name]
+        if first != other:
+            raise DataError(
+                f"{sample.label}: {name!r} has the categories {list(other.categories)}, "
+                f"but {list(first.categories)} in {having[0].label}; all samples need the same"
+            )
+    return first
+
+
+def read_sample(reported: Any, design: Design, names: Sequence[str], label: str) -> SampleCounts:
+    """The counts of these attributes in one sample."""
+    for name in names:
+        if name not in design.schema:
+            message = unknown("attribute", name, design.schema.names)
+            raise DataError(f"{label}: {message}")
+    whole = design.jointly_reported(names)
+    if len(whole) != len(names):
+        raise DataError(
+            f"{label}: one matrix disguises {', '.join(whole)} together; name all of them"
+        )
+    channel = design.channel(names)
+    if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) > _MOST_CELLS:
+        raise DataError(f"{', '.join(names)}: more than {_MOST_CELLS:,} joint categories")
+    try:
+        given = isinstance(reported, Reconstruction)
+        records = reported if given else reconstruct(reported, design)
+        patterns = records.patterns.refuse(weights=True)
+    except TacitError as error:
+        raise type(error)(f"{label}: {error}") from None
+    if given and reported.design != design:
+        raise DataError(f"{label}: the reconstruction has another design")
+    reports = channel.reported.names
+    complete = patterns.complete(reports)
+    counts = complete.marginal(reports).astype(np.float64).ravel()
+    missing = patterns.n_records - complete.n_records
+    return SampleCounts(counts, channel, design, label, missing)
+
+
+def mixture_of(samples: Sequence[SampleCounts], matrices: Iterable[Array]) -> ReportMixture:
+    """The reports of the samples, with the matrix of each."""
+    missing = sum(sample.n_left_out for sample in samples)
+    return ReportMixture(tuple(sample.counts for sample in samples), tuple(matrices), missing)
+
 
 #: An unrelated question of more categories than this must have a known distribution.
 _MOST_UNKNOWN = 32
@@ -56,10 +179,10 @@ class Pooled(MixtureResult):
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready result."""
-        known = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
+        question = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
         return {
             "distribution": self.estimate.to_dict(level),
-            **known,
+            **question,
             "agreement": self.agreement.to_dict(),
             "log_likelihood": self.log_likelihood,
         }
@@ -77,33 +200,31 @@ def pool(
     designs state about the distribution of unrelated questions is ignored and estimated, too.
     """
     read = read_samples(samples, attributes)
-    found = read[0].attributes
-    cells = int(np.prod([a.size for a in found]))
+    estimated = read[0].attributes
+    n_cells = int(np.prod([a.size for a in estimated]))
     if unknown_question:
-        mixture, asked, drawn = _unknown(read, cells)
+        mixture, answers, drawn = _unknown(read, n_cells)
+        refusal = (
+            "these samples cannot identify an unrelated question of unknown prevalence; use two "
+            "samples with different theta, or a truthful sample beside"
+        )
     else:
         mixture = mixture_of(read, (sample.matrix for sample in read))
-        asked, drawn = np.eye(cells), None
-    if not all(mixture.identified(part) for part in asked):
-        raise DataError(_refusal(unknown_question))
-    estimate = _table(mixture, asked, found, _name(found, len(read)))
-    agreement = samples_agree(mixture)
+        answers, drawn = np.eye(n_cells), None
+        refusal = (
+            "these samples cannot identify the distribution: their channels lose the same "
+            "differences between categories; add a sample under another design"
+        )
+    if not all(mixture.identified(part) for part in answers):
+        raise DataError(refusal)
+    name = f"{', '.join(a.name for a in estimated)} in {number_of(len(read), 'sample')}"
+    estimate = mixture_estimate(mixture, list(map(share_of_all, answers)), estimated, name)
     unrelated = None
     if drawn is not None:
-        question = Attribute("unrelated question", found[0].categories)
-        unrelated = _table(mixture, drawn, (question,), "unrelated question")
-    return Pooled(estimate, agreement, mixture.maximum[1], unrelated)
-
-
-def _table(
-    mixture: ReportMixture, parts: Array, attributes: tuple[Attribute, ...], name: str
-) -> Estimate:
-    return mixture_estimate(mixture, [share_of_all(part) for part in parts], attributes, name)
-
-
-def _name(attributes: tuple[Attribute, ...], samples: int) -> str:
-    names = ", ".join(a.name for a in attributes)
-    return f"{names} in {number_of(samples, 'sample')}"
+        question = Attribute("unrelated question", estimated[0].categories)
+        shares = list(map(share_of_all, drawn))
+        unrelated = mixture_estimate(mixture, shares, (question,), question.name)
+    return Pooled(estimate, samples_agree(mixture), mixture.maximum[1], unrelated)
 
 
 def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Array, Array]:
@@ -114,31 +235,19 @@ def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Ar
             f"{_MOST_UNKNOWN} categories"
         )
     unit = np.eye(cells)
-    asked: Array = np.repeat(unit, cells, axis=1)
+    answers: Array = np.repeat(unit, cells, axis=1)
     drawn: Array = np.tile(unit, cells)
-    (name,) = (a.name for a in samples[0].attributes)
+    name = samples[0].attributes[0].name
     coins = [sample.design.group_of(name).coin for sample in samples]
     if not any(isinstance(coin, Unrelated) for coin in coins):
         raise DataError(f"no sample disguises {name!r} with unrelated()")
     matrices = [
-        float(coin.theta) * asked + float(1 - coin.theta) * drawn
+        float(coin.theta) * answers + float(1 - coin.theta) * drawn
         if isinstance(coin, Unrelated)
-        else sample.matrix @ asked
+        else sample.matrix @ answers
         for coin, sample in zip(coins, samples, strict=True)
     ]
-    return mixture_of(samples, matrices), asked, drawn
-
-
-def _refusal(unknown_question: bool) -> str:
-    if unknown_question:
-        return (
-            "these samples cannot identify an unrelated question of unknown prevalence; use two "
-            "samples with different theta, or a truthful sample beside"
-        )
-    return (
-        "these samples cannot identify the distribution: their channels lose the same differences "
-        "between categories; add a sample under another design"
-    )
+    return mixture_of(samples, matrices), answers, drawn
 
 
 def samples_agree(mixture: ReportMixture) -> HypothesisTest:

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.compliance.mixture_estimate import mixture_estimate, share_of_all
+from tacit.compliance.mixture import mixture_estimate, share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel
-from tacit.compliance.sample_counts import mixture_of
-from tacit.design import Design
+from tacit.compliance.pool import mixture_of
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals, number_of, span
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
-from tacit.schema import Attribute
-from tacit.table import Table, TabularResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,8 +61,8 @@ class SensitivityCurve(TabularResult):
             "category": categories * len(self.shares),
             "estimate": self.value.ravel().tolist(),
             "stderr": self.stderr.ravel().tolist(),
-            "lower": np.ravel([each.lower for each in limits]).tolist(),
-            "upper": np.ravel([each.upper for each in limits]).tolist(),
+            "lower": np.ravel([interval.lower for interval in limits]).tolist(),
+            "upper": np.ravel([interval.upper for interval in limits]).tolist(),
         }
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
@@ -104,14 +104,35 @@ class SensitivityCurve(TabularResult):
         return Table(heads, list(rows), title, "llrrr")
 
     def plot(self, level: float = 0.95) -> Figure:
-        """The curve of each category with its interval; needs the extra `plot`."""
+        """The curve of each category with its interval; yes/no answers show the second only."""
         with optional_imports():
-            from tacit.compliance.sensitivity_plot import plot_curve
-        return plot_curve(self, level)
+            from matplotlib.figure import Figure
+
+            from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        columns, n_categories = self.columns(level), self.attribute.size
+        lower, upper = (np.reshape(columns[name], self.value.shape) for name in ("lower", "upper"))
+        for code in range(1 if n_categories == 2 else 0, n_categories):
+            label = short_label(str(self.attribute.categories[code]))
+            color = (INK, BLUE, RED, GREY)[code % 4]
+            line = ("-", "--", "-.", ":")[code // 4 % 4]
+            values = 100 * self.value[:, code]
+            axes.plot(100 * self.shares, values, lw=1.6, label=label, color=color, ls=line)
+            band = 100 * lower[:, code], 100 * upper[:, code]
+            axes.fill_between(100 * self.shares, *band, color=color, alpha=0.15, lw=0)
+        axes.set_xlabel(f"assumed {self.share_name}, %")
+        axes.set_ylabel(f"% of people, with {100 * level:g} % interval")
+        axes.set_title(short_label(self.attribute.name, 70), fontsize="medium", loc="left")
+        axes.set_ylim(0, None)
+        plain(axes, "both")
+        axes.legend(frameon=False, fontsize="small")
+        return figure
 
 
 def sensitivity(
-    data: Any,
+    reported: Any,
     design: Design,
     model: NoncomplianceModel,
     shares: Sequence[float] = _SHARES,
@@ -123,8 +144,13 @@ def sensitivity(
     """
     if not isinstance(model, NoncomplianceModel):
         raise DataError(f"model must be Cheaters(), LyingCarriers() or Careless(), got {model!r}")
-    assumed = _checked(shares)
-    (sample,), target = model.read([(data, design)], attribute)
+    try:
+        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(f"shares must be numbers, got {shares!r}") from None
+    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
+        raise DataError("shares must be one or more numbers from 0 to below 1")
+    (sample,), target = model.read([(reported, design)], attribute)
     sample.channel.require_reconstructable()
     quantities = [share_of_all(part) for part in np.eye(target.size)]
     estimates = tuple(
@@ -137,13 +163,3 @@ def sensitivity(
         for share in assumed.tolist()
     )
     return SensitivityCurve(target, model.share_name, assumed, estimates)
-
-
-def _checked(shares: Sequence[float]) -> Array:
-    try:
-        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
-    except (TypeError, ValueError):
-        raise DataError(f"shares must be numbers, got {shares!r}") from None
-    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
-        raise DataError("shares must be one or more numbers from 0 to below 1")
-    return assumed

@@ -4,7 +4,12 @@
 printed for their designs; `accuracy` serves every design.
 """
 
-from tacit.evaluate.accuracy import accuracy, confusion, recall
-from tacit.evaluate.paper_accuracies import complement_accuracy, personal_accuracy
+from tacit.evaluate.accuracy import (
+    accuracy,
+    complement_accuracy,
+    confusion,
+    personal_accuracy,
+    recall,
+)
 
 __all__ = ["accuracy", "complement_accuracy", "confusion", "personal_accuracy", "recall"]

@@ -1,9 +1,9 @@
 """accuracy, confusion, recall: how well a classifier does on true records, from reported ones.
 
 Accuracy is the mean of h(record) = [model(record) = class] over true records, the entries of the
-confusion table those of h = [class = c, model(record) = v]; see `signed_records`. One estimator
-serves every design, the class disguised or not (Du & Zhan 2003, section 4.3, and Zhan & Matwin,
-section 3.4, are the cases in `paper_accuracies`).
+confusion table those of h = [class = c, model(record) = v]; see `SignedRecords`. One estimator
+serves every design, the class disguised or not. Du & Zhan (2003, section 4.3) and Zhan & Matwin
+(section 3.4) print cases of it, here `complement_accuracy` and `personal_accuracy`.
 
 Intervals lie in [0, 1]. They assume that the disguise adds as much noise to records that are
 classified correctly as to others.
@@ -12,28 +12,154 @@ A test set must contain other records than those the model was fitted on, as alw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, Unpack
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Codes
-from tacit.counting import PatternTable
-from tacit.design import Design
-from tacit.errors import DataError
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel.keep_or_draw import DrawKernel, KeepOrDrawWeights
+from tacit.core.channel.numbers import Distribution
+from tacit.core.channel.related import KeepOrComplementWeights
+from tacit.core.channel.weights import GroupWeights, SignedKernel
+from tacit.core.design import Design
+from tacit.core.label_codes import code_type
+from tacit.core.schema import Attribute
+from tacit.errors import DataError, DesignError
 from tacit.evaluate.classifier import Classifier, Predicted
-from tacit.evaluate.signed_records import RECORD_BLOCK, SignedRecords, signed_records
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.fit import DesignFit
-from tacit.reconstruction.linear_estimate import Numbers, linear_estimate
-from tacit.sampling.incomplete_patterns import IncompletePatterns
-from tacit.sampling.sample_columns import SamplingArguments
-from tacit.sampling.weighted_patterns import WeightedPatterns, sample_of
-from tacit.schema import Attribute
+from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
+from tacit.reconstruction.fit import design_fit
+from tacit.reconstruction.reconstruct import unweighted_patterns
+from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.shares import conditional_shares
+from tacit.records import PatternTable
+from tacit.records.sample import ErrorMethod
 
-#: Draws to average for each record if copies are drawn (see `signed_kernels`).
+Kernels = tuple[SignedKernel, ...]
+
+#: More copies of each record than this are refused.
+MAX_COPIES = 4096
+#: With at most this many copies, true cells are enumerated instead of drawn: exact.
+FEW_COPIES = 64
+#: Reported records at a time, and copies of them given to a classifier in one call.
+RECORD_BLOCK, COPY_BLOCK = 1 << 14, 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class SignedRecords:
+    """The copies that undo a design: the kernels of each group.
+
+    The mean over true records of any function h of a record, from reported ones, is
+
+        E[h] = mean over reported records of g(y) = (W^T h)(y),    W = kron over groups of W_G
+
+    Each group's W is a signed mixture of kernels (`SignedKernel`), so g(y) is a sum over copies of
+    the record, one per choice of a kernel for each group, of the product of the kernels' weights
+    times h(copy). The copies are plain records: h may be whatever a classifier predicts for them.
+    g groups with two kernels each make 2^g copies.
+
+    Kernels that draw do so independently for every record, and the mean of `draws` draws is taken:
+    g stays unbiased and independent from record to record, so its empirical variance is correct.
+    """
+
+    design: Design
+    groups: tuple[Kernels, ...]
+    draws: int
+
+    @property
+    def random(self) -> bool:
+        """Whether some copies are drawn."""
+        return any(kernel.random for kernels in self.groups for kernel in kernels)
+
+    @cached_property
+    def _choices(self) -> list[tuple[Kernels, float]]:
+        """One kernel per group, with its share of the weight: repeated draws share one weight."""
+        choices = []
+        for kernels in product(*self.groups):
+            repeats = self.draws if any(kernel.random for kernel in kernels) else 1
+            choices += [(kernels, 1 / repeats)] * repeats
+        return choices
+
+    def of(self, reported: Codes, rng: np.random.Generator) -> Iterator[tuple[Codes, Array]]:
+        """Batches of (copies x records x attributes, weights of copies x records)."""
+        n = len(reported)
+        step = max(1, COPY_BLOCK // n)
+        for start in range(0, len(self._choices), step):
+            chosen = self._choices[start : start + step]
+            shape = (len(chosen), n, len(self.design.schema))
+            copies = np.empty(shape, code_type(self.design.schema))
+            weights = np.empty(shape[:2])
+            for (kernels, share), copy, weight in zip(chosen, copies, weights, strict=True):
+                weight[:] = share
+                for kernel in kernels:
+                    kernel.write(reported, copy, rng)
+                    weight *= kernel.weights(reported)
+            yield copies, weights
+
+    def blocks(self, table: PatternTable, size: int) -> Iterator[tuple[Codes, Array]]:
+        """Reported records and how often each counts: patterns, or all records if some are drawn.
+
+        Records of one pattern must not share their draws, or they would not be independent. A
+        sample comes with a row per record if some are drawn.
+        """
+        if not self.random or table.sample is not None:
+            for start in range(0, len(table), size):
+                block = slice(start, start + size)
+                yield table.patterns[block], table.counts[block].astype(np.float64)
+            return
+        ends = np.cumsum(table.counts)
+        for start in range(0, table.n_records, size):
+            records = np.arange(start, min(start + size, table.n_records))
+            rows = np.searchsorted(ends, records, side="right")
+            yield table.patterns[rows], np.ones(len(rows))
+
+
+def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRecords:
+    """The copies that undo a design.
+
+    If enumerating all cells of the groups that would be drawn makes few copies, they are
+    enumerated. A matrix with more reported than true categories takes its inverse from `table`.
+    """
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+        raise DataError(f"draws must be a whole number of at least 1, got {draws!r}")
+    design.channel(design.schema.names).require_reconstructable()
+    reports = ReportWeights(table, design)
+    few = [
+        reports.group(g).weights.kernels(factor.reported_axes)
+        for g, factor in enumerate(reports.factors)
+    ]
+    cells = [math.prod(factor.channel.true_shape) for factor in reports.factors]
+    fixed = [None if kernels and any(k.random for k in kernels) else kernels for kernels in few]
+    chosen = fixed if math.prod(_numbers(fixed, cells)) <= FEW_COPIES else few
+    numbers = _numbers(chosen, cells)
+    copies, worst = math.prod(numbers), int(np.argmax(numbers))
+    if copies > MAX_COPIES:
+        raise DesignError(
+            f"testing on this design needs {copies:,} copies of every record, more than the "
+            f"{MAX_COPIES:,} allowed, most of them ({numbers[worst]:,}) for group "
+            f"{design.groups[worst]}; use fewer groups, smaller matrix groups, and theta above 1/2 "
+            "for related groups of more than two categories"
+        )
+    groups = tuple(
+        kernels
+        or factor.channel.cell_kernels(factor.true_axes, factor.reported_axes, reports.inverse(g))
+        for g, (kernels, factor) in enumerate(zip(chosen, reports.factors, strict=True))
+    )
+    return SignedRecords(design, groups, draws)
+
+
+def _numbers(chosen: Sequence[Kernels | None], cells: Sequence[int]) -> list[int]:
+    """How many kernels each group has; None stands for one per cell."""
+    return [len(kernels) if kernels else n for kernels, n in zip(chosen, cells, strict=True)]
+
+
+#: Draws to average for each record if copies are drawn (see `SignedKernel`).
 DRAWS = 8
 #: A confusion table of more cells than this is refused; its covariance would be too large.
 MOST_CELLS = 4096
@@ -49,31 +175,30 @@ def accuracy(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Share of true records that the model classifies correctly.
 
-    `model` is anything with `predict` (see `classifier`), `reported` whatever `reconstruct` takes.
+    `model` is anything with `predict` (see `Classifier`), `reported` whatever `reconstruct` takes.
     `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
     designs that replace answers of many categories; None always draws the same. `weights`,
-    `strata`, `clusters` and `fpc` say how people were sampled, as in `reconstruct`. Records with
-    missing answers are left out.
+    `strata`, `clusters`, `fpc` and `errors` say how people were sampled, as in `reconstruct`.
+    Records with missing answers are left out.
     """
-    table, left_out = _test_records(reported, design, sampling)
+    read = reconstruct(
+        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
+    )
     classifier = Classifier(model, design.schema, target)
-    own = _model_weights(model, table, design)
-    if own is not None:
-        right_weights = own.trace(axis1=1, axis2=2)
-        return _tested([(right_weights, table.counts)], "accuracy", table, design, left_out)
 
     def right(records: Codes) -> Predicted:
         return classifier.correct(records).astype(np.intp)
 
-    signed = signed_records(design, table, draws)
-    table = _drawn_alone(table, signed)
-    blocks = outcome_weights(signed, table, right, 2, rng)
-    rights = ((weights[:, 1], counts) for weights, counts in blocks)
-    return _tested(rights, "accuracy", table, design, left_out)
+    return _tested(model, read.patterns, design, right, 2, rng, draws, "accuracy")
 
 
 def confusion(
@@ -83,13 +208,20 @@ def confusion(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
 
     The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
     """
-    table, left_out = _test_records(reported, design, sampling)
+    read = reconstruct(
+        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
+    )
     classifier = Classifier(model, design.schema, target)
     true, cells = classifier.target, classifier.target.size**2
     if cells > MOST_CELLS:
@@ -103,13 +235,7 @@ def confusion(
 
     name = "predicted_" if true.name == "predicted" else "predicted"
     title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
-    own = _model_weights(model, table, design)
-    if own is not None:
-        return _tested([(own, table.counts)], title, table, design, left_out, attributes)
-    signed = signed_records(design, table, draws)
-    table = _drawn_alone(table, signed)
-    blocks = outcome_weights(signed, table, cell, cells, rng)
-    return _tested(blocks, title, table, design, left_out, attributes)
+    return _tested(model, read.patterns, design, cell, cells, rng, draws, title, attributes)
 
 
 def recall(
@@ -119,7 +245,12 @@ def recall(
     target: str | None = None,
     rng: np.random.Generator | None = None,
     draws: int = DRAWS,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Estimate:
     """Share of each class that is classified correctly; arguments as for `accuracy`.
 
@@ -128,51 +259,47 @@ def recall(
     See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is not
     positive; the interval is then all of [0, 1].
     """
-    table = confusion(model, reported, design, target, rng, draws, **sampling)
-    own, name = table.attributes[0], f"recall by {table.attributes[0].name}"
-    each = np.arange(own.size) * (own.size + 1)
-    return conditional_shares(table, 1, name).part(each, (own,), name)
-
-
-def _test_records(
-    reported: Any, design: Design, sampling: SamplingArguments
-) -> tuple[PatternTable, int]:
-    """The records to test on, and how many were left out because answers are missing."""
-    found = reconstruct(reported, design, **sampling).patterns
-    if isinstance(found, IncompletePatterns):
-        complete = found.complete(found.schema.names)
-        return complete, found.n_records - complete.n_records
-    return found, 0
-
-
-def _drawn_alone(table: PatternTable, signed: SignedRecords) -> PatternTable:
-    """A row per record of a sample, if copies are drawn."""
-    return table.expanded() if signed.random and isinstance(table, WeightedPatterns) else table
+    table = confusion(
+        model, reported, design, target, rng, draws,
+        weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors,
+    )  # fmt: skip
+    true, name = table.attributes[0], f"recall by {table.attributes[0].name}"
+    diagonal = np.arange(true.size) * (true.size + 1)
+    return conditional_shares(table, 1, name).part(diagonal, (true,), name)
 
 
 def _tested(
-    blocks: Iterable[tuple[Numbers, Numbers]],
-    name: str,
+    model: Any,
     table: PatternTable,
     design: Design,
-    left_out: int,
+    outcome: Outcome,
+    n_outcomes: int,
+    rng: np.random.Generator | None,
+    draws: int,
+    name: str,
     attributes: tuple[Attribute, ...] = (),
 ) -> Estimate:
-    """Probabilities from weights of reports, with the test of fit of the design."""
-    sample = sample_of(table)
-    found = linear_estimate(blocks, name, attributes, probability=True, sample=sample)
-    fit = DesignFit(table, design, design.schema.names)
-    return replace(found, fit_of=fit, n_left_out=left_out)
+    """Probabilities of the outcomes; without attributes, of outcome 1 alone.
 
-
-def _model_weights(model: Any, table: PatternTable, design: Design) -> Array | None:
-    """Weights of patterns for each true and predicted class, if the model can compute them.
-
-    A tree can: each of its leaves is an event with few conditions, so whole records need not be
-    copied and the design may have any number of groups.
+    A tree computes weights of patterns for each true and predicted class itself (`outcomes`): each
+    of its leaves is an event with few conditions, so whole records need not be copied and the
+    design may have any number of groups.
     """
-    outcomes = getattr(model, "outcomes", None)
-    return None if outcomes is None else np.asarray(outcomes(table, design))
+    n_records, table = table.n_records, table.complete(table.schema.names)
+    left_out = n_records - table.n_records
+    blocks: Iterable[tuple[Numbers, Numbers]]
+    if hasattr(model, "outcomes"):
+        by_class = np.asarray(model.outcomes(table, design))
+        blocks = [(by_class if attributes else by_class.trace(axis1=1, axis2=2), table.counts)]
+    else:
+        signed = signed_records(design, table, draws)
+        table = table.expanded() if signed.random else table
+        blocks = outcome_weights(signed, table, outcome, n_outcomes, rng)
+        if not attributes:
+            blocks = ((weights[:, 1], counts) for weights, counts in blocks)
+    estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
+    fit = OnDemand(partial(design_fit, table, design, design.schema.names))
+    return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
 
 
 def outcome_weights(
@@ -188,11 +315,11 @@ def outcome_weights(
     """
     source = generator(rng)
     for reported, counts in records.blocks(table, max(256, min(RECORD_BLOCK, 2**22 // outcomes))):
-        places = np.arange(len(reported)) * outcomes
+        first_cells = np.arange(len(reported)) * outcomes
         result = np.zeros(len(reported) * outcomes)
         for batch, weights in records.of(reported, source):
-            found = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
-            result += np.bincount((found + places).ravel(), weights.ravel(), result.size)
+            results = outcome(batch.reshape(-1, batch.shape[-1])).reshape(weights.shape)
+            result += np.bincount((results + first_cells).ravel(), weights.ravel(), result.size)
         yield result.reshape(len(reported), outcomes), counts
 
 
@@ -204,3 +331,108 @@ def generator(rng: np.random.Generator | None) -> np.random.Generator:
             f"got {rng!r}"
         )
     return np.random.default_rng(0) if rng is None else rng
+
+
+# complement_accuracy, personal_accuracy: testing as the papers print it, each for its design.
+#
+# Both are cases of `accuracy`, kept for reproduction. `personal_accuracy` also serves the
+# protocol in
+# which respondents test the model on their personal answers themselves.
+
+
+#: Up to this many joint answers P(Y cc) is summed over all of them; beyond, as many are drawn.
+LISTED_CELLS = 1 << 16
+
+
+def complement_accuracy(
+    model: Any, reported: Any, design: Design, target: str | None = None
+) -> Estimate:
+    """Accuracy from the reported records S and their complement, for one related yes/no group.
+
+        P*  = theta P + (1 - theta) P^c         share of S classified correctly
+        P^c* = theta P^c + (1 - theta) P        share of the complements classified correctly
+        P = (theta P* - (1 - theta) P^c*) / (2 theta - 1)
+
+    The class is disguised with the rest. At theta = 1/2 no estimate exists. Du & Zhan (2003,
+    section 4.3); the standard error is ours. `accuracy` gives the same for this design.
+    """
+    patterns = unweighted_patterns(reported, design)
+    if not isinstance(_only_group(patterns, design), KeepOrComplementWeights):
+        raise DesignError(
+            "complement_accuracy is for one related group of yes/no attributes, the target among "
+            "them; accuracy serves every design"
+        )
+    return accuracy(model, patterns, design, target)
+
+
+def personal_accuracy(
+    model: Any,
+    reported: Any,
+    design: Design,
+    target: str | None = None,
+    results: Any = None,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """Accuracy from the known or reported accuracy on personal answers, for one replacing group.
+
+        P(A cc) = (P*(cc) - (1 - theta) P(Y cc)) / theta
+
+    P(Y cc) comes from the known distribution of the personal answers; or from `results`, 0 or 1 of
+    respondents to `reported`, all or some, who applied the model to their own personal answers:
+    then a report and a result of one person have covariance (1 - theta) Var(result), since a
+    report is the personal answers with probability 1 - theta. With over 65,536 joint answers,
+    P(Y cc) is estimated from as many draws, and the standard error includes these. At theta = 0 no
+    estimate exists, although it is listed. Zhan & Matwin (section 3.4); the standard error is ours.
+    """
+    patterns = unweighted_patterns(reported, design)
+    weights = _only_group(patterns, design)
+    if not isinstance(weights, KeepOrDrawWeights):
+        raise DesignError(
+            "personal_accuracy is for one group of unrelated, forced, uniform_perturbation or "
+            "frapp, the target in it; accuracy serves every design"
+        )
+    theta, n = weights.theta, patterns.n_records
+    classifier = Classifier(model, design.schema, target)
+    right = linear_estimate([(classifier.correct(patterns.patterns), patterns.counts)], "accuracy")
+    variance = float(right.stderr**2)
+    if results is None:
+        personal, spread = _on_personal_answers(classifier, design, weights.drawn, generator(rng))
+        variance += (1 - theta) ** 2 * spread
+    else:
+        answers = np.asarray(results)
+        good = answers.ndim == 1 and answers.dtype.kind in "biuf" and np.isin(answers, (0, 1)).all()
+        if not good or not 1 <= len(answers) <= n:
+            raise DataError(
+                f"results must be a list of 0 and 1, at least one and at most one per reported "
+                f"record ({n:,}), got an array of {answers.dtype} of shape {answers.shape}"
+            )
+        answers = answers.astype(np.float64)
+        personal, spread = float(answers.mean()), float(answers.var())
+        variance += (1 - theta) ** 2 * spread * (1 / len(answers) - 2 / n)
+    value = np.asarray((float(right) - (1 - theta) * personal) / theta)
+    covariance = np.full((1, 1), max(variance / theta**2, 0.0))
+    estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
+    fit = OnDemand(partial(design_fit, patterns, design, design.schema.names))
+    return estimate.as_probability().with_provenance(fit_of=fit)
+
+
+def _only_group(patterns: PatternTable, design: Design) -> GroupWeights | None:
+    """The weights of the only group; None if there are several."""
+    design.channel(design.schema.names).require_reconstructable()
+    return ReportWeights(patterns, design).group(0).weights if len(design.groups) == 1 else None
+
+
+def _on_personal_answers(
+    classifier: Classifier, design: Design, drawn: Distribution, rng: np.random.Generator
+) -> tuple[float, float]:
+    """P(Y cc) under the known distribution, and the variance of that figure if it is drawn."""
+    sizes, kind = design.schema.sizes, code_type(design.schema)
+    (factor,) = design.channel(design.schema.names).factors
+    if math.prod(sizes) <= LISTED_CELLS:
+        cells = np.indices(sizes, dtype=kind).reshape(len(sizes), -1).T
+        order = tuple(map(factor.true_axes.index, range(len(sizes))))
+        return float(drawn.marginal(order).cells @ classifier.correct(cells)), 0.0
+    records = np.empty((LISTED_CELLS, len(sizes)), kind)
+    DrawKernel(factor.true_axes, factor.reported_axes, 1.0, drawn).write(records, records, rng)
+    right = classifier.correct(records)
+    return float(right.mean()), float(right.var()) / LISTED_CELLS

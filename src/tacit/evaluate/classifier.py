@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.arrays import Codes, Mask
+from tacit.core.arrays import Codes, Mask
+from tacit.core.label_codes import decode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError, unknown
-from tacit.label_codes import decode
-from tacit.schema import Attribute, Schema
 
 Predicted = npt.NDArray[np.intp]
 
@@ -34,11 +34,13 @@ class Classifier:
         self._model = model
         model = _innermost(model)
         self.target = schema[_target(model, target)]
-        self._place = schema.index(self.target.name)
-        own = getattr(model, "features_", None)
-        tacit = isinstance(own, Schema)
+        self._target_column = schema.index(self.target.name)
+        features = getattr(model, "features_", None)
+        tacit = isinstance(features, Schema)
         named = None if tacit else getattr(model, "feature_names_in_", None)
-        self._features = own if isinstance(own, Schema) else _features(named, schema, self.target)
+        if not isinstance(features, Schema):
+            features = _features(named, schema, self.target)
+        self._features = features
         for feature in self._features:
             if schema[feature.name] != feature:
                 raise SchemaError(
@@ -71,7 +73,7 @@ class Classifier:
 
     def truth(self, records: Codes) -> Predicted:
         """The target's codes."""
-        return records[:, self._place].astype(np.intp)
+        return records[:, self._target_column].astype(np.intp)
 
     def _codes(self, answers: npt.NDArray[Any]) -> Predicted:
         """Predictions as codes, by the interpretation that fits the model's classes."""
@@ -99,12 +101,12 @@ def _innermost(model: Any) -> Any:
 
 def _target(model: Any, target: str | None) -> str:
     """The name of the target: as given, else that of the model."""
-    own = getattr(model, "target", None) or getattr(model, "target_", None)
-    if target is None and own is None:
+    stated = getattr(model, "target", None) or getattr(model, "target_", None)
+    if target is None and stated is None:
         raise SchemaError("the model does not say what it predicts; give target='attribute name'")
-    if target is not None and isinstance(own, str) and own != target:
-        raise SchemaError(f"the model predicts {own!r}, not target {target!r}")
-    return str(own if target is None else target)
+    if target is not None and isinstance(stated, str) and stated != target:
+        raise SchemaError(f"the model predicts {stated!r}, not target {target!r}")
+    return str(stated if target is None else target)
 
 
 def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
@@ -122,9 +124,8 @@ def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
 
 def _as_labels(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:
     """Codes of classes that are labels; None if some are not."""
-    found = [target.find(label) for label in classes]
-    codes = [code for code in found if code is not None]
-    return codes if len(codes) == len(found) else None
+    codes = [code for label in classes if (code := target.find(label)) is not None]
+    return codes if len(codes) == len(classes) else None
 
 
 def _as_codes(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:

@@ -5,10 +5,9 @@ Names are imported when they are first used, so `tacit.mine.tree` does not load 
 
 from typing import TYPE_CHECKING
 
-from tacit.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.mine.bayes_parameters import likelihood, literal, pairs
     from tacit.mine.chow_liu_tree import ChowLiuTree
     from tacit.mine.decision_tree import DecisionTree
     from tacit.mine.error_control import FalseDiscovery, FamilyWise, PlainThreshold
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.mine.itemset_rules import association_rules
     from tacit.mine.itemset_search import itemsets
     from tacit.mine.latent_class import LatentClass
+    from tacit.mine.miner import split_records
     from tacit.mine.model_json import model_from_json, model_to_json
     from tacit.mine.naive_bayes import NaiveBayes
     from tacit.mine.pruned_trees import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         cost_complexity_path,
         reduced_error,
     )
-    from tacit.mine.record_split import split_records
+    from tacit.models.bayes_parameters import likelihood, literal, pairs
 
 __all__ = [
     "ChowLiuTree",
@@ -53,7 +53,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tacit.mine.itemset_rules": "association_rules",
-        "tacit.mine.bayes_parameters": "likelihood literal pairs",
+        "tacit.models.bayes_parameters": "likelihood literal pairs",
         "tacit.mine.chow_liu_tree": "ChowLiuTree",
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
@@ -65,6 +65,6 @@ __getattr__, __dir__ = lazy_names(
         "tacit.mine.pruned_trees": (
             "choose_depth cost_complexity cost_complexity_path reduced_error"
         ),
-        "tacit.mine.record_split": "split_records",
+        "tacit.mine.miner": "split_records",
     },
 )

@@ -14,21 +14,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.counting import PatternTable, count_or_list, count_reported
-from tacit.design import Design, check_design
+from tacit.core.design import Design, check_design
+from tacit.core.label_codes import BACKENDS, decode, encode
 from tacit.errors import DataError
-from tacit.label_codes import BACKENDS, decode, encode
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
-from tacit.mine.dependence_tree import fit_tree
-from tacit.mine.joint_errors import ReportErrors
-from tacit.mine.joint_model import JointModel
-from tacit.mine.learnt_model import LearntModel
-from tacit.mine.model_fidelity import Fidelity, fidelity
-from tacit.mine.undisguised import design_of_codes, valid_codes
-from tacit.mine.unit_tables import UnitTables
+from tacit.mine.fidelity import Fidelity, fidelity
+from tacit.mine.joint_model import JointModel, ReportErrors
+from tacit.mine.miner import LearntModel, design_of_codes, valid_codes
+from tacit.models.dependence_tree import MAX_PAIR_CELLS, fit_tree
+from tacit.models.units import UnitReports
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.table import Table
+from tacit.reconstruction.reconstruct import unweighted_patterns
+from tacit.records import PatternTable, count_or_list, count_reported
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
 _SEED = 0
@@ -56,18 +54,19 @@ class ChowLiuTree(LearntModel):
         """
         self.check_arguments()
         patterns, design = self._counted(X)
-        tables = UnitTables(patterns, design)
-        found = fit_tree(tables, float(self.error), float(self.alpha))
+        reports = UnitReports(patterns, design)
+        _check_sizes(reports)
+        fit = fit_tree(reports, float(self.error), float(self.alpha))
         model = JointModel(
             design.schema,
-            tuple(tables.names),
-            found.tree,
-            found.edges,
-            tables.n_records,
+            tuple(reports.names),
+            fit.tree,
+            fit.edges,
+            reports.n_records,
             float(self.error),
-            ReportErrors(tables),
+            ReportErrors(reports),
         )
-        self.tables_, self.n_dependent_pairs_ = tables, found.n_passed
+        self.reports_, self.n_dependent_pairs_ = reports, fit.n_passed
         labelled = self.design is not None and not isinstance(X, np.ndarray)
         self.restore(model, design.fingerprint if self.design is not None else "", labelled)
         return self
@@ -116,10 +115,10 @@ class ChowLiuTree(LearntModel):
         With many attributes, some of the tables are drawn at random by `seed`.
         """
         check_is_fitted(self)
-        if not hasattr(self, "tables_"):
+        if not hasattr(self, "reports_"):
             raise DataError("a saved model does not contain the reports; fit again for fidelity")
         rng = np.random.default_rng(seed)
-        return fidelity(self.tables_, self.model_.tree, self.model_.error, rng)
+        return fidelity(self.reports_, self.model_.tree, self.model_.error, rng)
 
     def notes(self) -> list[str]:
         """What the tree leaves out."""
@@ -143,8 +142,21 @@ class ChowLiuTree(LearntModel):
             return count_or_list(encode(codes, design.schema), design.schema), design
         check_design(self.design)
         if isinstance(X, PatternTable):
-            return plain_patterns(X, self.design), self.design
+            return unweighted_patterns(X, self.design), self.design
         return count_reported(X, self.design, distinct=False), self.design
+
+
+def _check_sizes(reports: UnitReports) -> None:
+    """Raise if the table of two units is too large to be tested."""
+    for sizes in (reports.sizes, reports.reports):
+        largest = np.argsort(sizes)[::-1][:2]
+        cells = int(np.prod([sizes[u] for u in largest]))
+        if cells > MAX_PAIR_CELLS:
+            names = " and ".join(", ".join(reports.names[u]) for u in largest)
+            raise DataError(
+                f"the table of {names} has {cells:,} cells, at most {MAX_PAIR_CELLS:,} are "
+                "allowed; merge categories"
+            )
 
 
 def _installed() -> str:

@@ -1,47 +1,67 @@
 """DecisionTree: a classifier grown from reported records, for any design.
 
 Reported records are counted once. The tree is grown on the joint table of largest likelihood (see
-`tree.likelihood_tree`), or from unbiased tables of the class and each attribute at every node (see
-`tree.growth`). `criterion` "entropy" is ID3 with one branch per
-category, "gini" is CART with one category against the others. Without a design it learns from
-undisguised records.
+`tree.likelihood`), or from unbiased tables of the class and each attribute at every node (see
+`tree.growth`). `criterion` "entropy" is ID3 with one branch per category, "gini" is CART with one
+category against the others. No design means the truthful design.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index, Mask
-from tacit.counting import PatternTable
-from tacit.counting.distinct import distinct
-from tacit.design import Design
-from tacit.extras import optional_imports
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.design import Design
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
-from tacit.mine.miner import reported_patterns
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.grown_nodes import follow, right_and_wrong
-from tacit.mine.tree.growth import grow
-from tacit.mine.tree.likelihood_tree import CAUTION, likelihood_tree
-from tacit.mine.tree.split_choice import GrowthSettings
-from tacit.mine.tree.tree import Tree
-from tacit.mine.tree.tree_html import tree_html
-from tacit.mine.tree.tree_reports import TreeReports
-from tacit.mine.tree.tree_rules import TreeRules, rules
-from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
-from tacit.mine.tree_miner import TreeMiner
+from tacit.mine.miner import Miner, reported_patterns
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, follow, grow
+from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tree import Tree, check_max_depth
+from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.fit import DesignFit
-from tacit.schema import Attribute, Schema
+from tacit.reconstruction.estimate import OnDemand
+from tacit.reconstruction.fit import design_fit
+from tacit.records import PatternTable
+from tacit.records.keys import column_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class TreeMiner(Miner):
+    """A miner that splits by a criterion, to a largest depth."""
+
+    criterion: str
+    max_depth: int | None
+
+    def check_arguments(self) -> None:
+        if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
+            raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
+        check_max_depth(self.max_depth)
+
+    def of_records(
+        self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+    ) -> npt.NDArray[Any]:
+        """What `find` finds for each true record, from the codes of its features."""
+        codes, sizes = self.feature_codes(X), self.feature_sizes()
+        if math.prod(sizes) > len(codes) or min(sizes) < 2:
+            return find(codes)
+        # Fewer possible records than records: find it for each possible one.
+        values = find(np.indices(sizes, codes.dtype).reshape(len(sizes), -1).T)
+        return np.concatenate([values[block] for block in column_blocks(list(codes.T), sizes)])
+
 
 #: With `caution` 0, joint tables of up to this many cells are reconstructed as a whole.
 MOST_CELLS = 1 << 20
@@ -52,7 +72,7 @@ class DecisionTree(TreeMiner):
 
     design: how the records were disguised; None for undisguised records, fitted with X and y.
     target: the attribute to predict. criterion: "entropy" (ID3) or "gini" (CART).
-    caution: None grows the tree on the joint table of largest likelihood (`tree.likelihood_tree`),
+    caution: None grows the tree on the joint table of largest likelihood (`tree.likelihood`),
     prunes it, and splits only if the reports show that the class depends on some attribute. A
     number grows it from unbiased tables: a split must exceed the noise of the disguise by this many
     standard errors. 0 is the papers' procedure, which cuts negative shares at zero and grows until
@@ -89,35 +109,27 @@ class DecisionTree(TreeMiner):
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
     ) -> None:
         reports = TreeReports.of(patterns, design, target.name)
-        settings, found = self._growth_settings(), Reconstruction(patterns, design)
-        exact = all(group.exact for group in reports.group_weights)
-        by_likelihood = self.caution is None and not exact
+        settings, reconstruction = self._growth_settings(), Reconstruction(patterns, design)
+        by_likelihood = self.caution is None and not reports.exact
         if by_likelihood:
-            tree = likelihood_tree(found, target.name, settings)
+            tree = likelihood_tree(reconstruction, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
-            tree = grow(TreeReports.restored(found, target.name), settings)
+            # The reconstructed joint table, with its negative shares, gives the same tables at
+            # every node, for any design, but not their noise.
+            joint, n_records = reconstruction.joint(), reconstruction.n_records
+            cells = TreeReports.of_cells(joint, design.schema.sizes, n_records, reports.target)
+            tree = grow(cells, settings)
         else:
             tree = grow(reports, settings)
-        self.restore(tree, reports.target)
+        self.restore(tree, design.schema, target.name)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
-        self.prior_fit_ = DesignFit(patterns, design, (target.name,))
+        self.prior_fit_ = OnDemand(partial(design_fit, patterns, design, (target.name,)))
 
-    def _fit_undisguised(
-        self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
-    ) -> None:
-        self.set_sizes(X)
-        records = np.column_stack([X, codes])
-        sizes = tuple(max(2, int(column.max()) + 1) for column in records.T)
-        patterns, counts = distinct(records, sizes)
-        target, n_records = len(sizes) - 1, len(records)
-        reports = TreeReports.true(patterns, counts / n_records, sizes, target, n_records)
-        self.restore(grow(reports, self._growth_settings()), target)
-
-    def restore(self, tree: Tree, target_index: int) -> None:
-        """Set the tree; `target_index` is that of the target in its schema."""
+    def restore(self, tree: Tree, schema: Schema, target: str) -> None:
+        """Set the tree, its schema and target."""
         for name in ("reports_", "biased_", "estimated_tree_", "prior_fit_"):
             self.__dict__.pop(name, None)
-        self.tree_, self.target_index_ = tree, target_index
+        self.tree_, self.schema_, self.target_index_ = tree, schema, schema.index(target)
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes."""
@@ -149,8 +161,8 @@ class DecisionTree(TreeMiner):
         tree, target = view.tree, view.schema[view.target]
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
-        found = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
-        return replace(found.as_probability(), fit_of=getattr(self, "prior_fit_", None))
+        estimate = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
+        return estimate.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.
@@ -178,12 +190,12 @@ class DecisionTree(TreeMiner):
         """
         check_is_fitted(self)
         reports = TreeReports.of(patterns, design, str(self.target))
-        return right_and_wrong(self.tree_, reports)
+        return confusion_weights(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""
         model = copy(self)
-        model.restore(self.tree_.cut(nodes), self.target_index_)
+        model.restore(self.tree_.cut(nodes), self.schema_, self.schema_.names[self.target_index_])
         if hasattr(self, "reports_"):
             model.reports_, model.biased_ = self.reports_, self.biased_
         return model
@@ -214,10 +226,10 @@ class DecisionTree(TreeMiner):
         """The tree as indented lines, cut below `max_depth`; `reported` as for `rules`."""
         return self.view(reported, max_depth).text()
 
-    def figure(self, max_depth: int | None = None, reported: Any = None) -> Figure:
+    def plot(self, max_depth: int | None = None, reported: Any = None) -> Figure:
         """The tree as a figure, cut below `max_depth`; `reported` as for `rules`."""
         with optional_imports():
-            from tacit.mine.tree.tree_plot import figure
+            from tacit.mine.tree.figure import figure
 
         return figure(self.view(reported, max_depth))
 
@@ -232,13 +244,5 @@ class DecisionTree(TreeMiner):
     def view(self, reported: Any = None, max_depth: int | None = None) -> TreeView:
         """The tree with its estimated shares, schema and target; `reported` as for `rules`."""
         check_is_fitted(self)
-        tree = self.estimated_tree(reported)
-        if self.design is not None:
-            schema, target = self.design.schema, str(self.target)
-        elif self.features_ is None:
-            names = getattr(self, "feature_names_in_", None)
-            schema, target = plain_schema(self.sizes_, names, self.target, self.classes_)
-        else:
-            target = str(self.target)
-            schema = whole_schema(self.features_, target, self.classes_, self.target_index_)
-        return TreeView(tree, schema, target, self.tree_.label, max_depth)
+        tree, target = self.estimated_tree(reported), self.schema_.names[self.target_index_]
+        return TreeView(tree, self.schema_, target, self.tree_.label, max_depth)

@@ -35,7 +35,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask
 from tacit.mine.argument_checks import check_rate
 
 #: The largest M: more accepted sets than this do not make the tests milder.

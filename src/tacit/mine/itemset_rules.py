@@ -17,17 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Index
-from tacit.attribute import Label
+from tacit.core.arrays import Index
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.label_codes import frame_of
-from tacit.mine.apriori.rule_figures import RuleFigures
-from tacit.mine.apriori.supports import Inside, RuleMoments
+from tacit.mine.apriori import Inside, RuleFigures, RuleMoments
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
-from tacit.mine.frequent_itemsets import Itemsets, origin
-from tacit.number_text import decimals, number_of, span
-from tacit.outward import finite
-from tacit.table import Table, TabularResult
+from tacit.mine.itemset_search import Itemsets, origin
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.rounding import finite
+from tacit.output.table import Table, TabularResult
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
@@ -91,24 +90,24 @@ class AssociationRules(TabularResult):
     def __len__(self) -> int:
         return len(self.sides)
 
-    def __getitem__(self, place: int) -> AssociationRule:
-        conditions, conclusion = self.sides[place]
-        numbers = {name: float(values[place]) for name, values in self.figures.estimates.items()}
+    def __getitem__(self, index: int) -> AssociationRule:
+        conditions, conclusion = self.sides[index]
+        numbers = {name: float(values[index]) for name, values in self.figures.estimates.items()}
         allowed = {name: (label,) for name, label in conditions.items()}
         return AssociationRule(allowed, conclusion, n_records=self.figures.n_records, **numbers)
 
     def __iter__(self) -> Iterator[AssociationRule]:
-        return (self[place] for place in range(len(self)))
+        return (self[index] for index in range(len(self)))
 
     def numbers(self, level: float = 0.95) -> dict[str, list[float]]:
         """Support, confidence and lift, each with its standard error and limits, as columns."""
-        found: dict[str, list[float]] = {}
+        columns: dict[str, list[float]] = {}
         numbers = self.figures.estimates
         for name, (lower, upper) in self.figures.intervals(level).items():
-            found[name] = numbers[name].tolist()
-            found[f"{name}_stderr"] = numbers[f"{name}_stderr"].tolist()
-            found[f"{name}_lower"], found[f"{name}_upper"] = lower.tolist(), upper.tolist()
-        return found | {"conditions_support": numbers["conditions_support"].tolist()}
+            columns[name] = numbers[name].tolist()
+            columns[f"{name}_stderr"] = numbers[f"{name}_stderr"].tolist()
+            columns[f"{name}_lower"], columns[f"{name}_upper"] = lower.tolist(), upper.tolist()
+        return columns | {"conditions_support": numbers["conditions_support"].tolist()}
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; conditions and conclusions in words."""
@@ -124,25 +123,25 @@ class AssociationRules(TabularResult):
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready; `tacit privacy --rules` reads it."""
-        found, numbers = self.itemsets, self.numbers(level)
+        itemsets, numbers = self.itemsets, self.numbers(level)
         rules = [
-            _described(*sides) | {name: values[place] for name, values in numbers.items()}
-            for place, sides in enumerate(self.sides)
+            _described(*sides) | {name: values[index] for name, values in numbers.items()}
+            for index, sides in enumerate(self.sides)
         ]
         content: dict[str, Any] = finite(
             {
                 "tacit": "association-rules",
                 "version": 1,
-                "design": found.design.fingerprint,
-                "min_support": found.min_support,
+                "design": itemsets.design.fingerprint,
+                "min_support": itemsets.min_support,
                 "min_confidence": self.min_confidence,
-                "max_length": found.max_length,
-                "control": type(found.control).__name__,
-                "error": getattr(found.control, "error", None),
-                "split": found.is_split,
-                "n_records_mined": found.mined.n_records,
-                "n_records": found.n_records,
-                "itemsets": len(found),
+                "max_length": itemsets.max_length,
+                "control": type(itemsets.control).__name__,
+                "error": getattr(itemsets.control, "error", None),
+                "split": itemsets.is_split,
+                "n_records_mined": itemsets.mined.n_records,
+                "n_records": itemsets.n_records,
+                "itemsets": len(itemsets),
                 "level": level,
                 "rules": rules,
             }
@@ -209,16 +208,16 @@ def association_rules(
 RuleBlock = tuple[Index, Inside, float]
 
 
-def _rules(found: Itemsets, most: int) -> Iterator[RuleBlock]:
+def _rules(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
     """All rules within the sets, one block per length and place of the conclusion."""
-    numbers = found.found.items.numbers
-    shares = shares_of_lengths(range(2, found.max_length + 1), numbers)
-    for length in range(2, found.found.longest + 1):
+    numbers = itemsets.found.items.numbers
+    shares = shares_of_lengths(range(2, itemsets.max_length + 1), numbers)
+    for length in range(2, itemsets.found.longest + 1):
         share = shares[length] / _per_set(length, most)
         for size in range(1, min(most, length - 1) + 1):
             for conclusion in combinations(range(length), size):
-                inside = tuple(place not in conclusion for place in range(length))
-                yield found.found.level(length), inside, share
+                inside = tuple(item not in conclusion for item in range(length))
+                yield itemsets.found.level(length), inside, share
 
 
 def _per_set(length: int, most: int) -> int:
@@ -226,22 +225,22 @@ def _per_set(length: int, most: int) -> int:
     return sum(comb(length, size) for size in range(1, min(most, length - 1) + 1))
 
 
-def _possible(found: Itemsets, most: int) -> int:
+def _possible(itemsets: Itemsets, most: int) -> int:
     """How many rules there can be, whatever the records."""
-    numbers = found.found.items.numbers
-    return sum(numbers[k] * _per_set(k, most) for k in range(2, found.max_length + 1))
+    numbers = itemsets.found.items.numbers
+    return sum(numbers[k] * _per_set(k, most) for k in range(2, itemsets.max_length + 1))
 
 
-def _moments(found: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:
-    supports = found.mined if mined else found.estimated
+def _moments(itemsets: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:
+    supports = itemsets.mined if mined else itemsets.estimated
     return RuleMoments.joined([supports.rules(sets, inside) for sets, inside, _ in listed])
 
 
 def _sides(
-    found: Itemsets, listed: list[RuleBlock]
+    itemsets: Itemsets, listed: list[RuleBlock]
 ) -> list[tuple[dict[str, Label], dict[str, Label]]]:
     """Conditions and conclusion of every rule."""
-    items = found.found.items
+    items = itemsets.found.items
     sides = []
     for sets, inside, _ in listed:
         chosen = np.array(inside)

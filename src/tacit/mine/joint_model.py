@@ -8,26 +8,219 @@ each with allowed categories per attribute; `TreeDistribution` computes their pr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Codes, Index
-from tacit.attribute import Attribute
+from tacit.core.arrays import Array, Codes, Index
+from tacit.core.label_codes import code_type
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.label_codes import code_type
-from tacit.mine.dependence_tree import TreeEdge
-from tacit.mine.joint_errors import QueryErrors
-from tacit.number_text import decimals, number_of
+from tacit.models.dependence_tree import TreeEdge
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.models.units import UnitReports
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.estimate import mean_and_covariance
 from tacit.reconstruction.events import event_codes, event_text
 from tacit.reconstruction.interval import Interval, normal_interval
-from tacit.schema import Schema
-from tacit.table import Table
-from tacit.tree_distribution import TreeDistribution
+
+# Standard errors of what a tree says: from the reports, or as far as a saved model has them.
+#
+# Each report contributes to the table of every edge and every node by its weights W. A probability
+# P(E) under the tree changes with these tables, to first order, as the mean over the reports of
+#
+#     r(y) = sum over edges P(E | x_e) W_e(x_e, y)
+#          + sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
+#
+# (also summed over x), so that its variance is the variance of r divided by n (delta method, with
+# the covariance of all tables as the reports have it). Edges outside the part of the tree that
+# connects the attributes of E cancel. What is not included: the choice of the edges, a dependence
+# that no tree describes, and the move of tables with negative cells to the nearest distribution.
+
+
+#: Weights that are computed at once.
+_AT_ONCE = 2**22
+
+
+class QueryErrors(ABC):
+    """Covariances of probabilities under the tree."""
+
+    @abstractmethod
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """Covariance of P(E) of some events, NaN if it is not known.
+
+        `part` is the part of the tree that connects the attributes of the events, and has these
+        `nodes` of the tree.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ReportErrors(QueryErrors):
+    """From the reports that the tree was fitted to."""
+
+    reports: UnitReports
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """By the delta method."""
+        return mean_and_covariance(self.weights(nodes, part, allowed))[1]
+
+    def weights(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Iterator[tuple[Array, Index]]:
+        """r of the patterns, patterns x events, and how often each pattern counts, in blocks."""
+        parts, counts = self._contributions(nodes, part, allowed), self.reports.counts
+        n_events = len(allowed[0])
+        step = max(1, _AT_ONCE // n_events)
+        for start in range(0, len(counts), step):
+            block = slice(start, start + step)
+            sums = np.zeros((len(counts[block]), n_events))
+            for cells, rows in parts:
+                sums += rows.T[cells[block]]
+            yield sums, counts[block]
+
+    def _contributions(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> list[tuple[Index, Array]]:
+        """For each edge and node: the reported cell of each pattern, and r by reported cell."""
+        given = part.given(allowed)
+        parts = []
+        for parent, child in part.edges:
+            pair, chance = (nodes[parent], nodes[child]), given.edges[child]
+            if pair[0] > pair[1]:
+                pair, chance = pair[::-1], chance.transpose(0, 2, 1)
+            rows = chance.reshape(len(chance), -1) @ self.reports.inverse(pair)
+            parts.append((self.reports.cells(pair), rows))
+        for v, node in enumerate(nodes):
+            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
+            if others:
+                rows = -others * given.nodes[v] @ self.reports.inverse((node,))
+                parts.append((self.reports.cells((node,)), rows))
+        return parts
+
+
+@dataclass(frozen=True, eq=False)
+class TableCells:
+    """The cells of all tables of a tree, one after the other: edges, and nodes without any.
+
+    The margin of a node with an edge is a sum of cells of that edge.
+    """
+
+    tree: TreeDistribution
+
+    @cached_property
+    def spans(self) -> dict[int, slice]:
+        """The cells of the edge from the parent of a node, or of a node without edges."""
+        spans, start = {}, 0
+        for v, parent in enumerate(self.tree.parents):
+            if parent == ROOT and self.tree.children[v]:
+                continue
+            size = self.tree.sizes[v] * (1 if parent == ROOT else self.tree.sizes[parent])
+            spans[v] = slice(start, start + size)
+            start += size
+        return spans
+
+    @property
+    def number(self) -> int:
+        """How many cells there are."""
+        return int(max(span.stop for span in self.spans.values()))
+
+    def covariance(self, reports: UnitReports) -> Array:
+        """Covariance of all cells, from the reports."""
+        counts, parts = reports.counts, []
+        for v in self.spans:
+            parent = self.tree.parents[v]
+            units = (v,) if parent == ROOT else (min(parent, v), max(parent, v))
+            rows = reports.inverse(units)
+            if parent > v:  # W has the smaller unit first, the cells of an edge the parent
+                sizes = (self.tree.sizes[v], self.tree.sizes[parent])
+                rows = rows.reshape(*sizes, -1).swapaxes(0, 1).reshape(rows.shape)
+            parts.append((rows.T, reports.cells(units)))
+        step = max(1, _AT_ONCE // self.number)
+        blocks = (
+            (np.concatenate([r[c[s : s + step]] for r, c in parts], axis=1), counts[s : s + step])
+            for s in range(0, len(counts), step)
+        )
+        return mean_and_covariance(blocks)[1]
+
+    def slopes(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """How P(E) of each event changes with each cell, events x cells."""
+        given = part.given(allowed)
+        slopes = np.zeros((len(given.chances), self.number))
+        for _, child in part.edges:
+            chance = given.edges[child]
+            slopes[:, self.spans[nodes[child]]] += chance.reshape(len(slopes), -1)
+        for v, node in enumerate(nodes):
+            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
+            if others:
+                slope, span = self._of_margin(node, given.nodes[v])
+                slopes[:, span] -= others * slope
+        return slopes
+
+    def _of_margin(self, node: int, chance: Array) -> tuple[Array, slice]:
+        """What belongs to the margin of a node, as part of an edge if it has one."""
+        parent, children = self.tree.parents[node], self.tree.children[node]
+        if parent == ROOT and not children:
+            return chance, self.spans[node]
+        if parent != ROOT:
+            spread = np.repeat(chance[:, None], self.tree.sizes[parent], axis=1)
+            return spread.reshape(len(chance), -1), self.spans[node]
+        return np.repeat(chance, self.tree.sizes[children[0]], axis=1), self.spans[children[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedCovariance(QueryErrors):
+    """From the covariance of all tables, which a model of few cells saves."""
+
+    cells: TableCells
+    matrix: Array
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """By the delta method."""
+        slopes = self.cells.slopes(nodes, part, allowed)
+        return np.asarray(slopes @ self.matrix @ slopes.T)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedErrors(QueryErrors):
+    """Standard errors of the margins and of the tables of edges; of others they are not known.
+
+    `margins[v]` belongs to node v, `pairs[v]` to the edge from its parent, parent x node.
+    """
+
+    margins: tuple[Array, ...]
+    pairs: dict[int, Array]
+
+    def covariance(
+        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
+    ) -> Array:
+        """Known if every event is one cell of a margin or of an edge; not between events."""
+        cells = [np.asarray(mask) for mask in allowed]
+        errors = np.full(len(cells[0]), np.nan)
+        single = np.all([mask.sum(axis=1) == 1 for mask in cells], axis=0)
+        codes = [mask.argmax(axis=1)[single] for mask in cells]
+        if len(nodes) == 1:
+            errors[single] = self.margins[nodes[0]][codes[0]]
+        elif len(nodes) == 2 and part.edges:
+            parent, child = part.edges[0]
+            errors[single] = self.pairs[nodes[child]][codes[parent], codes[child]]
+        sure = np.all([mask.all(axis=1) for mask in cells], axis=0)
+        errors[sure] = 0.0
+        return np.where(np.eye(len(errors), dtype=bool), errors**2, np.nan)
+
 
 #: Cells of a table that is asked for, at most.
 MAX_CELLS = 4096
@@ -71,29 +264,29 @@ class JointModel:
             )
         codes = np.indices([a.size for a in chosen]).reshape(len(chosen), -1)
         masks: dict[int, Array] = {}
-        for attribute, own in zip(chosen, codes, strict=True):
+        for attribute, column in zip(chosen, codes, strict=True):
             unit, categories = self._place[attribute.name]
-            masks[unit] = masks.get(unit, 1.0) * (categories == own[:, None])
+            masks[unit] = masks.get(unit, 1.0) * (categories == column[:, None])
         name = ", ".join(a.name for a in chosen) + _condition_text(given)
         return self._estimate(masks, given, chosen, f"P({name})")
 
     def draws(self, n: int, rng: np.random.Generator) -> Codes:
         """Codes of n records from the distribution, records x attributes of the schema."""
         cells = self.tree.draws(n, rng)
-        found = np.empty((n, len(self.schema)), code_type(self.schema), order="F")
-        for place, name in enumerate(self.schema.names):
+        records = np.empty((n, len(self.schema)), code_type(self.schema), order="F")
+        for column, name in enumerate(self.schema.names):
             unit, categories = self._place[name]
-            found[:, place] = categories[cells[:, unit]]
-        return found
+            records[:, column] = categories[cells[:, unit]]
+        return records
 
     @cached_property
     def _place(self) -> dict[str, tuple[int, Index]]:
         """The unit of each attribute, and its category in each cell of the unit."""
-        found: dict[str, tuple[int, Index]] = {}
+        units: dict[str, tuple[int, Index]] = {}
         for unit, names in enumerate(self.units):
             categories = np.indices([self.schema[name].size for name in names])
-            found |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
-        return found
+            units |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
+        return units
 
     def _attributes(self, names: Sequence[str]) -> tuple[Attribute, ...]:
         if isinstance(names, str) or not isinstance(names, Sequence) or not names:
@@ -105,9 +298,9 @@ class JointModel:
     def _masks(self, codes: Mapping[int, Sequence[int]]) -> dict[int, Array]:
         """Which cells of each unit an event allows."""
         masks: dict[int, Array] = {}
-        for place, own in codes.items():
-            unit, categories = self._place[self.schema.names[place]]
-            own_cells = np.isin(categories, own).astype(np.float64)
+        for attribute, allowed in codes.items():
+            unit, categories = self._place[self.schema.names[attribute]]
+            own_cells = np.isin(categories, allowed).astype(np.float64)
             masks[unit] = own_cells * masks[unit] if unit in masks else own_cells
         return masks
 
@@ -119,14 +312,14 @@ class JointModel:
         name: str,
     ) -> Estimate:
         """The estimate of events with these allowed cells per unit, events x cells."""
-        known = {} if given is None else self._masks(event_codes(given, self.schema))
+        conditions = {} if given is None else self._masks(event_codes(given, self.schema))
         n_events = len(next(iter(masks.values())))
-        nodes, part = self.tree.around([*masks, *known])
+        nodes, part = self.tree.around([*masks, *conditions])
         allowed = []
         for unit in nodes:
-            each = np.ones((n_events + 1, self.tree.sizes[unit]))  # the last one is the condition
-            each[:-1] = masks.get(unit, 1.0)
-            allowed.append(each * known.get(unit, 1.0))
+            mask = np.ones((n_events + 1, self.tree.sizes[unit]))  # the last one is the condition
+            mask[:-1] = masks.get(unit, 1.0)
+            allowed.append(mask * conditions.get(unit, 1.0))
         chances = part.probability(allowed)
         whole = float(chances[-1])
         if not whole > 0:
@@ -134,19 +327,12 @@ class JointModel:
         value = chances[:-1] / whole
         slopes = np.eye(n_events, n_events + 1)
         slopes[:, -1] = -value
-        covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(known))
-        stderr = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-        shape = tuple(a.size for a in attributes)
-        return Estimate(
-            attributes,
-            value.reshape(shape),
-            stderr.reshape(shape),
-            self.n_records,
-            _METHOD,
-            name,
-            partial(np.asarray, covariance),
-            interval_of=partial(_interval, value.reshape(shape), stderr.reshape(shape)),
+        covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(conditions))
+        value = value.reshape(tuple(a.size for a in attributes))
+        estimate = Estimate.of_covariance(
+            attributes, value, covariance, self.n_records, _METHOD, name
         )
+        return replace(estimate, interval_of=partial(_interval, value, estimate.stderr))
 
     def _covariance(
         self,
@@ -158,7 +344,7 @@ class JointModel:
     ) -> Array:
         """Covariance of the quotients; the certain condition has no error."""
         if not conditioned:
-            return self.errors.covariance(nodes, part, [each[:-1] for each in allowed])
+            return self.errors.covariance(nodes, part, [mask[:-1] for mask in allowed])
         return np.asarray(slopes @ self.errors.covariance(nodes, part, allowed) @ slopes.T)
 
     def edge_columns(self) -> dict[str, list[Any]]:

@@ -1,17 +1,20 @@
 """LatentClass: clusters of true records, found in reported ones, for any design.
 
 Latent class analysis (Lazarsfeld & Henry, 1968) describes records by a few classes within which
-all answers are independent. Reported records are counted once; `latent_fit` then finds the shares
-of the classes and their profiles P(category | class), by the likelihood of the whole reports.
-Standard errors follow from the information of the reports (`latent_model`).
+all answers are independent. Reported records are counted once; `models.latent_classes` then finds
+the shares of the classes and their profiles P(category | class), by the likelihood of the whole
+reports. Standard errors follow from the information of the reports.
 
 Classes are numbered from 0, larger shares first; equal shares are ordered by their profiles.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,26 +22,381 @@ import numpy.typing as npt
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable, count
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array, Index
+from tacit.core.design import Design, check_design
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, unknown
-from tacit.files import Progress
-from tacit.label_codes import encode
 from tacit.mine.argument_checks import check_positive, check_whole
-from tacit.mine.class_identification import is_identified, most_classes
-from tacit.mine.class_number import CRITERIA, MOST_CLASSES, bic, choose_classes
-from tacit.mine.class_profiles import ClassProfiles
-from tacit.mine.latent_fit import LatentFit, Search, StartingPoint, fit_classes, polished
-from tacit.mine.latent_model import LatentModel, n_parameters
-from tacit.mine.learnt_model import LearntModel
+from tacit.mine.miner import LearntModel, design_of_codes, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
-from tacit.mine.undisguised import design_of_codes, truthful_design, valid_codes
-from tacit.number_text import number_of
+from tacit.models.conditional_model import Tables
+from tacit.models.latent_classes import (
+    COARSE,
+    LatentFit,
+    LatentModel,
+    Search,
+    StartingPoint,
+    fit_classes,
+    flipped_groups,
+    n_parameters,
+    polished,
+)
+from tacit.output.number_text import UNKNOWN, number_of
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.schema import Schema
-from tacit.table import Table
+from tacit.reconstruction.estimate import free_names
+from tacit.reconstruction.interval import Interval, normal_interval
+from tacit.reconstruction.reconstruct import unweighted_patterns
+from tacit.reconstruction.tables import project
+from tacit.records import PatternTable, Progress, count
+
+_METHOD = "likelihood"
+
+
+class ClassEstimate(Estimate):
+    """Probabilities of classes, the first axis; intervals are normal, cut at 0 and 1."""
+
+    def cells(self) -> list[tuple[Label, ...]]:
+        """Labels of the cells; there may be one class, while an attribute has two categories."""
+        others = (attribute.categories for attribute in self.attributes[1:])
+        return list(itertools.product(range(len(self.value)), *others))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Confidence limits, cell by cell."""
+        limits = normal_interval(self.value, self.stderr, level)
+        lower, upper = (np.clip(limit, 0, 1) for limit in limits)
+        return Interval(
+            np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 1.0, upper)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProfiles:
+    """Shares and tables (classes x categories) of latent classes of these attributes.
+
+    `covariance_of` computes the covariance of all shares and then all cells of the tables.
+    """
+
+    schema: Schema
+    prior: Array
+    tables: Tables
+    n_records: int
+    covariance_of: Callable[[], Array]
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the shares and of the cells of the tables, flattened."""
+        return self.covariance_of()
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        """The class as an attribute, with a name that no other attribute has."""
+        name = free_names(["class"], self.schema.names)["class"]
+        return Attribute(name, range(max(2, len(self.prior))))
+
+    def shares(self) -> Estimate:
+        """P(class)."""
+        return self._estimate(self.prior, slice(0, len(self.prior)), (), "P(class)")
+
+    def profile(self, name: str) -> Estimate:
+        """P(category | class) of an attribute, classes x categories."""
+        index = self.schema.index(name)
+        stops = list(itertools.accumulate((t.size for t in self.tables), initial=len(self.prior)))
+        cells = slice(stops[index], stops[index + 1])
+        return self._estimate(self.tables[index], cells, (self.schema[name],), f"P({name} | class)")
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Every P(category | class) as columns; the shares of the classes have no attribute."""
+        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
+        rows = []
+        for name in (None, *self.schema.names):
+            estimate = self.shares() if name is None else self.profile(name)
+            numbers = [
+                np.ravel(v) for v in (estimate.value, estimate.stderr, *estimate.interval(level))
+            ]
+            for label, *figures in zip(estimate.cells(), *numbers, strict=True):
+                category = None if name is None else text(label[1])
+                rows.append((int(label[0]), name, category, *map(float, figures)))
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+    def to_table(self) -> Table:
+        """A column per class: its share, and P(category | class) with one standard error."""
+        classes = [f"class {c}" for c in range(len(self.prior))]
+        shares = self.shares()
+        rows: list[tuple[Any, ...]] = [
+            ("share", "", *map(_plus_minus, shares.value, shares.stderr))
+        ]
+        for attribute in self.schema:
+            profile = self.profile(attribute.name)
+            for label, values, errors in zip(
+                attribute.categories, profile.value.T, profile.stderr.T, strict=True
+            ):
+                rows.append((attribute.name, text(label), *map(_plus_minus, values, errors)))
+        title = (
+            f"{number_of(len(classes), 'latent class', 'latent classes')} from "
+            f"{number_of(self.n_records, 'reported record')}; +- is one standard error"
+        )
+        return Table(("attribute", "category", *classes), rows, title, "ll" + "r" * len(classes))
+
+    def notes(self) -> list[str]:
+        """What the reports do not determine."""
+        shares = self.shares()
+        notes = [
+            f"the share of class {c} is within two standard errors of 0"
+            for c in np.flatnonzero(shares.value < 2 * shares.stderr)
+        ]
+        if np.isnan(np.diagonal(self.covariance)).any():
+            notes.append("the reports do not determine all profiles; their errors are unknown")
+        return notes
+
+    def _estimate(
+        self, value: Array, cells: slice, attributes: tuple[Attribute, ...], name: str
+    ) -> Estimate:
+        covariance = self.covariance[cells, cells]
+        axes = (self.attribute, *attributes)
+        return ClassEstimate.of_covariance(axes, value, covariance, self.n_records, _METHOD, name)
+
+
+def _plus_minus(value: float, stderr: float) -> str:
+    return f"{value:.3f} +- {UNKNOWN if np.isnan(stderr) else f'{stderr:.3f}'}"
+
+
+def saved_covariance(stderr: Array) -> Array:
+    """The covariance of a saved model: its standard errors; between cells it is not known."""
+    return np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
+
+
+# How many latent classes a table of these attributes can identify.
+#
+# Kruskal's condition (Allman, Matias & Rhodes, 2009, theorem 4): if the attributes can be divided
+# into three parts of k1, k2 and k3 joint categories with
+#
+#     min(C, k1) + min(C, k2) + min(C, k3) >= 2 C + 2
+#
+# then almost every model with C classes is determined by the joint distribution, up to the order of
+# its classes. If no division satisfies it, the derivatives of the cells by the parameters decide:
+# at a random model, their rank must be the number of parameters (Goodman, 1974). A design whose
+# channel can be inverted changes neither.
+
+
+#: Entries of the derivatives up to which their rank is computed.
+_ENTRIES = 2**21
+
+
+def is_identified(sizes: Sequence[int], n_classes: int) -> bool:
+    """Whether almost every model with so many classes is determined by its joint distribution."""
+    if n_classes == 1:
+        return True
+    free, cells = n_parameters(tuple(sizes), n_classes), math.prod(sizes)
+    if free > cells - 1:
+        return False
+    parts = [1, 1, 1]
+    for size in sorted(sizes, reverse=True):
+        parts[parts.index(min(parts))] *= size
+    if sum(min(n_classes, part) for part in parts) >= 2 * n_classes + 2:
+        return True
+    return free * cells <= _ENTRIES and _rank(sizes, n_classes) == free
+
+
+def most_classes(sizes: Sequence[int], limit: int) -> int:
+    """The largest number of classes that is identified, at most `limit`."""
+    most = 1
+    while most < limit and is_identified(sizes, most + 1):
+        most += 1
+    return most
+
+
+def _rank(sizes: Sequence[int], n_classes: int) -> int:
+    """The rank of the derivatives of all cells by all parameters, at a random model."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for share in rng.dirichlet(np.ones(n_classes)):
+        tables = [rng.dirichlet(np.ones(size)) for size in sizes]
+        rows.append(_product(tables))
+        for attribute, size in enumerate(sizes):
+            moved = np.eye(size)[1:] - np.eye(size)[0]
+            rows += [
+                share * _product([*tables[:attribute], m, *tables[attribute + 1 :]]) for m in moved
+            ]
+    derivatives = np.stack(rows)
+    scale = np.linalg.norm(derivatives, axis=1, keepdims=True)
+    # The shares sum to 1: their derivatives are known up to one direction.
+    return int(np.linalg.matrix_rank(derivatives / scale, tol=1e-9)) - 1
+
+
+def _product(tables: Sequence[Array]) -> Array:
+    """The joint distribution of independent answers."""
+    joint: Array = np.ones(1)
+    for table in tables:
+        joint = np.outer(joint, table).ravel()
+    return joint
+
+
+# choose_classes: the number of latent classes, by BIC and by held-out likelihood.
+#
+#     BIC = -2 log-likelihood + parameters log(records)
+#
+# (Schwarz, 1978); the smallest is best. The held-out likelihood is cross-validated: the reports are
+# divided into parts at random, and each part is judged by the classes that were fitted to the
+# others. By this criterion, the fewest classes are best that are within one standard error of the
+# best (Breiman et al., 1984, section 3.4.3); the errors are those of paired differences. Both use
+# only the likelihood of reports, so they account for the noise of the disguise.
+#
+# More classes are tried until two numbers in a row improve neither criterion.
+
+
+#: Parts of the reports for the held-out likelihood.
+_FOLDS = 3
+#: The most classes that are tried.
+MOST_CLASSES = 10
+#: Iterations at most until the number is chosen: a class too many converges slowly.
+_ITERATIONS = 100
+#: Numbers of classes in a row without an improvement after which the search ends.
+_PATIENCE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A number of classes, its fit and its criteria.
+
+    `held_out` is the log-likelihood per report; `behind` by how much it is behind the best number
+    of classes, with the standard error of this difference.
+    """
+
+    n_classes: int
+    n_parameters: int
+    fit: LatentFit
+    bic: float
+    held_out: float
+    behind: float = 0.0
+    behind_stderr: float = 0.0
+
+
+#: Picks from candidates, of which the first has the fewest classes.
+Criterion = Callable[[Sequence[Candidate]], Candidate]
+
+
+def by_bic(candidates: Sequence[Candidate]) -> Candidate:
+    """The smallest BIC."""
+    return min(candidates, key=lambda candidate: candidate.bic)
+
+
+def by_held_out(candidates: Sequence[Candidate]) -> Candidate:
+    """The fewest classes within one standard error of the largest held-out likelihood."""
+    return next(c for c in candidates if c.behind <= c.behind_stderr)
+
+
+#: The criteria by name.
+CRITERIA: dict[str, Criterion] = {"bic": by_bic, "held_out": by_held_out}
+
+
+def bic(fit: LatentFit, model: LatentModel) -> float:
+    """The Bayesian information criterion of a fit."""
+    return -2 * fit.log_likelihood + model.n_parameters * math.log(model.n_records)
+
+
+def possible_numbers(sizes: tuple[int, ...], n_records: int) -> list[int]:
+    """1, and numbers of classes that are identified and have fewer parameters than records."""
+    numbers: list[int] = []
+    for number in range(1, MOST_CLASSES + 1):
+        few = number > 1 and n_parameters(sizes, number) >= n_records
+        if few or not is_identified(sizes, number):
+            break
+        numbers.append(number)
+    return numbers
+
+
+def choose_classes(
+    patterns: PatternTable,
+    model: LatentModel,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> list[Candidate]:
+    """Fit several numbers of classes, close to their maxima; each with its criteria."""
+    search = search._replace(
+        tolerance=max(COARSE, search.tolerance),
+        iterations=min(_ITERATIONS, search.iterations),
+    )
+    numbers = possible_numbers(model.sizes, patterns.n_records)
+    folds = _parts(patterns.counts, rng)
+    candidates: list[Candidate] = []
+    logs: list[Array] = []
+    best = [math.inf, -math.inf]
+    since = 0
+    for number in numbers:
+        variant = model.variant(number)
+        fit = fit_classes(variant, point, search, rng)
+        if len(numbers) == 1:  # nothing to compare with
+            return [Candidate(number, variant.n_parameters, fit, bic(fit, variant), math.nan)]
+        logs.append(_held_out_logs(variant, folds, point, search, rng))
+        held_out = float((folds * logs[-1]).sum() / patterns.n_records)
+        value = bic(fit, variant)
+        candidates.append(Candidate(number, variant.n_parameters, fit, value, held_out))
+        since = 0 if value < best[0] or held_out > best[1] else since + 1
+        best = [min(best[0], value), max(best[1], held_out)]
+        tell(number / len(numbers))
+        if since == _PATIENCE:
+            break
+    return _compared(candidates, logs, folds)
+
+
+def _parts(counts: Index, rng: np.random.Generator) -> Index:
+    """The counts of the patterns in parts of equal size, patterns x parts."""
+    left, parts = counts.copy(), []
+    for _ in range(_FOLDS - 1):
+        size = int(counts.sum()) // _FOLDS
+        parts.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+        left = left - parts[-1]
+    return np.stack([*parts, left], axis=1)
+
+
+def _held_out_logs(
+    model: LatentModel,
+    folds: Index,
+    point: StartingPoint,
+    search: Search,
+    rng: np.random.Generator,
+) -> Array:
+    """log P(pattern) by the classes fitted to the other parts, patterns x parts."""
+    rest = folds.sum(axis=1, keepdims=True) - folds
+    columns = []
+    for counts in rest.T:
+        part = model.variant(model.n_classes, counts)
+        columns.append(model.logs(fit_classes(part, point, search, rng).parameters))
+    return np.stack(columns, axis=1)
+
+
+def _compared(candidates: list[Candidate], logs: list[Array], folds: Index) -> list[Candidate]:
+    """The candidates with the paired differences to the largest held-out likelihood."""
+    first = int(np.argmax([candidate.held_out for candidate in candidates]))
+    total, result = folds.sum(), []
+    for candidate, log in zip(candidates, logs, strict=True):
+        gaps = logs[first] - log
+        mean = float((folds * gaps).sum() / total)
+        stderr = math.sqrt(float((folds * (gaps - mean) ** 2).sum())) / total
+        result.append(replace(candidate, behind=mean, behind_stderr=float(stderr)))
+    return result
+
+
+def selection_table(candidates: Sequence[Candidate]) -> Table:
+    """The numbers of classes with their criteria."""
+    heads = ("classes", "parameters", "log-likelihood", "BIC", "held out", "behind", "std. error")
+    rows = [
+        (
+            str(c.n_classes),
+            c.n_parameters,
+            f"{c.fit.log_likelihood:.1f}",
+            f"{c.bic:.1f}",
+            f"{c.held_out:.5f}",
+            f"{c.behind:.5f}",
+            f"{c.behind_stderr:.5f}",
+        )
+        for c in candidates
+    ]
+    return Table(heads, rows, "Number of classes", "r" * len(heads))
 
 
 class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
@@ -53,7 +411,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     features_: Schema
 
-    def __init__(  # noqa: PLR0913 - scikit-learn's names, one argument per setting
+    def __init__(
         self,
         design: Design | None = None,
         n_classes: int | None = None,
@@ -82,31 +440,33 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         search = self._search()
         patterns, design = self._counted(X)
         reconstruction = reconstruct(patterns, design)
+        margins = [project(reconstruction.table([name]).value) for name in design.schema.names]
         sizes = design.schema.sizes
         _check_number(self.n_classes or 1, sizes, patterns.n_records)
         tell = progress or (lambda _: None)
         rng = np.random.default_rng(self.random_state)
-        model, point = LatentModel(patterns, design), StartingPoint.of(reconstruction)
+        model = LatentModel(patterns, design)
+        point = StartingPoint.of(margins, flipped_groups(design))
         self.selection_ = []
         if self.n_classes is not None:
             model = model.variant(self.n_classes)
-            found = fit_classes(model, point, search, rng, tell)
+            fit = fit_classes(model, point, search, rng, tell)
         else:
             self.selection_ = choose_classes(patterns, model, point, search, rng, tell)
             chosen = CRITERIA[self.criterion](self.selection_)
             model, near = model.variant(chosen.n_classes), chosen.fit
             reached = near.reached, near.finalists
-            found = polished(model, near.parameters, search, reached)
-        self._set_fit(model, found, design)
+            fit = polished(model, near.parameters, search, reached)
+        self._set_fit(model, fit, design)
         return self
 
-    def _set_fit(self, model: LatentModel, found: LatentFit, design: Design) -> None:
-        self.fit_, self.log_likelihood_, self.bic_ = found, found.log_likelihood, bic(found, model)
+    def _set_fit(self, model: LatentModel, fit: LatentFit, design: Design) -> None:
+        self.fit_, self.log_likelihood_, self.bic_ = fit, fit.log_likelihood, bic(fit, model)
         profiles = ClassProfiles(
             design.schema,
-            *model.split(found.parameters),
+            *model.split(fit.parameters),
             model.n_records,
-            partial(model.covariance, found.parameters, float(self.alpha)),
+            partial(model.covariance, fit.parameters, float(self.alpha)),
         )
         self.restore(profiles, design.fingerprint if self.design is not None else "")
 
@@ -151,7 +511,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The log-likelihood per reported record, given as to `fit`."""
         check_is_fitted(self)
         given = self._listed(X) if self.design is None else X
-        model = self._model_of(plain_patterns(given, self._design()))
+        model = self._model_of(unweighted_patterns(given, self._design()))
         return float(model.shares @ model.logs(self._parameters(model)))
 
     def shares(self) -> Estimate:
@@ -167,29 +527,29 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
     def notes(self) -> list[str]:
         """How learning ended and what is uncertain."""
         check_is_fitted(self)
-        found: list[str] = []
+        notes: list[str] = []
         if hasattr(self, "fit_"):
             ended = self.fit_.convergence
             if not ended.converged:
                 steps = number_of(ended.iterations, "iteration")
-                found.append(f"NOT converged after {steps}; allow more (max_iter)")
+                notes.append(f"NOT converged after {steps}; allow more (max_iter)")
             if self.fit_.reached < 2 <= self.fit_.finalists:
-                found.append("only one start reached this likelihood; try more starts (n_init)")
+                notes.append("only one start reached this likelihood; try more starts (n_init)")
             if self.selection_:
-                found += self._choice_notes()
-        return found + self.profiles_.notes()
+                notes += self._choice_notes()
+        return notes + self.profiles_.notes()
 
     def _choice_notes(self) -> list[str]:
         others = {name: choose(self.selection_).n_classes for name, choose in CRITERIA.items()}
-        found = []
+        notes = []
         if len(set(others.values())) > 1:
-            found.append(
+            notes.append(
                 f"BIC chooses {number_of(others['bic'], 'class', 'classes')}, the held-out "
                 f"likelihood {others['held_out']}"
             )
         if len(self.classes_) == MOST_CLASSES:
-            found.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
-        return found
+            notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
+        return notes
 
     def shown(self) -> Table:
         """Shares and profiles."""
@@ -211,7 +571,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         """The patterns to learn from and their design; a truthful one if none is given."""
         if self.design is not None:
             check_design(self.design)
-            return plain_patterns(X, self.design), self.design
+            return unweighted_patterns(X, self.design), self.design
         codes = valid_codes(self, X, reset=True)
         design = design_of_codes(codes)
         return count(encode(codes, design.schema), design.schema), design
@@ -234,7 +594,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         check_is_fitted(self)
         design = self._design()
         if isinstance(reported, PatternTable):
-            return plain_patterns(reported, design)
+            return unweighted_patterns(reported, design)
         given = valid_codes(self, reported, reset=False) if self.design is None else reported
         codes = encode(given, design.reported)
         return PatternTable(design.reported, codes, np.ones(len(codes), np.int64))

@@ -1,31 +1,81 @@
-"""Miner: the base of all classifiers learnt from reported records; a scikit-learn estimator."""
+"""LearntModel and Miner: the bases of all models and of all classifiers learnt from reports."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count, count_or_list, count_reported
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group, check_design
+from tacit.core.frames import NEEDS_TRUTH, warn_about_reports
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
-from tacit.frames import NEEDS_TRUTH, warn_about_reports
-from tacit.label_codes import encode
-from tacit.mine.learnt_model import LearntModel
+from tacit.output.table import Table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.fit import misfit
-from tacit.reconstruction.plain_patterns import plain_patterns
-from tacit.schema import Attribute, Schema
+from tacit.reconstruction.estimate import free_names
+from tacit.reconstruction.hypothesis_test import misfit
+from tacit.reconstruction.reconstruct import unweighted_patterns
+from tacit.records import PatternTable, count, count_or_list, count_reported
+
+
+class LearntModel(BaseEstimator):  # type: ignore[misc]
+    """A model with a design; without one it learns from true records, given as codes."""
+
+    design: Design | None
+
+    #: The attributes it knows true records by, in their order; None if they have no names.
+    features_: Schema | None
+    #: Fingerprint of the design it was learnt under; empty without one.
+    fingerprint_: str
+
+    def notes(self) -> list[str]:
+        """What the model leaves open."""
+        return []
+
+    def shown(self) -> Table | None:
+        """What a notebook shows of the fitted model; None for scikit-learn's diagram."""
+        return None
+
+    def html(self) -> str | None:
+        """The same as HTML."""
+        table = self.shown()
+        return None if table is None else table.html()
+
+    def summary(self) -> str:
+        """What is shown and the notes, as lines of text."""
+        check_is_fitted(self)
+        table = self.shown()
+        return "\n".join([*([] if table is None else [table.text()]), *self.notes()])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = self.html() if hasattr(self, "fingerprint_") else None
+        if shown is None:
+            return dict(super()._repr_mimebundle_(**kwargs))
+        return {"text/plain": repr(self), "text/html": shown}
+
+    @property
+    def _repr_html_(self) -> Any:
+        return lambda: self._repr_mimebundle_()["text/html"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags
+
 
 #: Reports rarely estimate an accuracy so many standard errors above 1, even if all predictions are
 #: right; and what is no more than a rounding error above 1.
@@ -39,6 +89,11 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
 
     #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
     _distinct: ClassVar[bool] = True
+    #: Most categories of an undisguised feature; more would not fit in memory.
+    _most_categories: ClassVar[int] = 2048
+
+    #: The number of categories of each undisguised feature.
+    sizes_: list[int]
 
     def __init__(self, design: Design | None = None, target: str | None = None) -> None:
         self.design = design
@@ -82,11 +137,20 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     ) -> None:
         """Learn from reported records."""
 
-    @abstractmethod
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
     ) -> None:
-        """Learn from the codes of true records; `codes` are those of their classes."""
+        """Learn from the codes of true records, as if reported truthfully.
+
+        `codes` are those of their classes.
+        """
+        check_codes(X, self._most_categories)
+        self.sizes_ = [int(column.max()) + 1 for column in X.T]
+        names = getattr(self, "feature_names_in_", None)
+        schema, target = schema_of_codes(self.sizes_, names, self.target, classes.tolist())
+        patterns = count(np.column_stack([X, codes]), schema)
+        features = schema.without(target)
+        self._fit_reported(patterns, truthful_design(schema), schema[target], features)
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:
@@ -96,9 +160,9 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
 
-    @abstractmethod
     def feature_sizes(self) -> list[int]:
         """The number of categories of each feature."""
+        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -123,8 +187,8 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
             raise DataError("sample_weight is not supported for reported records")
-        found = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
-        contradiction = misfit(found.fit) or _too_accurate(found)
+        estimate = accuracy(self, reported_patterns(X, y, self.design, self.target), self.design)
+        contradiction = misfit(estimate.fit) or _too_accurate(estimate)
         if contradiction:
             warnings.warn(
                 "score() needs reported records, and compares predictions with true ones by "
@@ -132,7 +196,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=2,
             )
-        return float(found)
+        return float(estimate)
 
     def design_and_target(self) -> tuple[Design, str]:
         """Design and target of a model that still has the reports it was learnt from."""
@@ -165,15 +229,14 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         if self.features_ is not None:
             warn_about_reports(X, self.features_.names, NEEDS_TRUTH)
             return encode(X, self.features_)
-        X = validate_data(self, X, dtype="int", reset=False)
-        check_non_negative(X, f"{type(self).__name__} (input X)")
-        for place, (column, size) in enumerate(zip(X.T, self.feature_sizes(), strict=True)):
+        codes = valid_codes(self, X, reset=False)
+        for feature, (column, size) in enumerate(zip(codes.T, self.feature_sizes(), strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
-                    f"feature {place}: category {column.max()} was not seen in learning; "
+                    f"feature {feature}: category {column.max()} was not seen in learning; "
                     f"allowed: 0 to {size - 1}"
                 )
-        return np.asarray(X)
+        return codes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -198,7 +261,7 @@ def reported_patterns(
     Unless patterns must be `distinct`, records that hardly repeat are not sorted.
     """
     if y is None and (distinct or isinstance(records, PatternTable)):
-        return plain_patterns(records, design)
+        return unweighted_patterns(records, design)
     if y is None:
         return count_reported(records, design, distinct)
     if isinstance(records, PatternTable | str | os.PathLike):
@@ -217,6 +280,76 @@ def reported_patterns(
         except (pa.ArrowException, TypeError) as error:
             raise DataError(f"y must have labels of {target!r} of one type: {error}") from None
     classes = encode(column, design.reported.subset([target]))
-    place = design.reported.index(target)
-    together = np.insert(codes, place, classes[:, 0], axis=1)
+    column_of_target = design.reported.index(target)
+    together = np.insert(codes, column_of_target, classes[:, 0], axis=1)
     return (count if distinct else count_or_list)(together, design.reported)
+
+
+def split_records(
+    records: Any, design: Design, rng: np.random.Generator, share: float = 0.5
+) -> tuple[PatternTable, PatternTable]:
+    """Count reported records in two parts.
+
+    Each record goes to the first part with probability `share`, else to the second. What is chosen
+    on one part does not depend on the other, so that estimates from the other have the stated
+    errors.
+    """
+    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
+    if not number or not 0 < share < 1:
+        raise DataError(f"share must lie between 0 and 1, got {share!r}")
+    whole = unweighted_patterns(records, design)
+    first = rng.binomial(whole.counts, share).astype(np.int64)
+    parts = (first, whole.counts - first)
+    if not all(part.any() for part in parts):
+        raise DataError(f"{whole.n_records} reported records are too few to split in two parts")
+    return whole.with_counts(parts[0]), whole.with_counts(parts[1])
+
+
+# Codes of true records without a design: learnt from as if reported truthfully.
+
+
+#: The most categories of a feature without a design.
+MOST_CATEGORIES = 1000
+
+
+def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
+    """Codes that scikit-learn's validation accepts for a model; `reset` if it is being fitted."""
+    codes = validate_data(model, X, dtype="int", reset=reset)
+    check_non_negative(codes, f"{type(model).__name__} (input X)")
+    return np.asarray(codes)
+
+
+def check_codes(codes: npt.NDArray[Any], most: int) -> None:
+    """Refuse codes of features that are not numbered from 0 on."""
+    if codes.max(initial=0) >= most:
+        raise DataError(
+            f"category {codes.max()} is too large: number the categories of a feature from 0 "
+            f"on, at most {most:,}"
+        )
+
+
+def schema_of_codes(
+    sizes: Sequence[int], names: Sequence[str] | None, target: str | None, classes: Sequence[Any]
+) -> tuple[Schema, str]:
+    """A schema for true records that came without one, and the name of its target, the last.
+
+    Features without names are x0, x1, ..., and their categories are the codes. If there is only
+    one class, the schema has "other" as a second one, which no record has.
+    """
+    features = [f"x{i}" for i in range(len(sizes))] if names is None else [str(n) for n in names]
+    name = free_names([target or "class"], features)[target or "class"]
+    labels = list(classes) if len(classes) > 1 else [*classes, "other"]
+    attributes = [Attribute(n, range(max(k, 2))) for n, k in zip(features, sizes, strict=True)]
+    return Schema([*attributes, Attribute(name, labels)]), name
+
+
+def design_of_codes(codes: npt.NDArray[Any]) -> Design:
+    """A truthful design for these codes, with attributes x0, x1, ..."""
+    check_codes(codes, MOST_CATEGORIES)
+    sizes = [max(2, int(column.max(initial=0)) + 1) for column in codes.T]
+    return truthful_design(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
+
+
+def truthful_design(schema: Schema) -> Design:
+    """All attributes as they are."""
+    return Design(schema, [Group(schema.names, truthful())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -11,23 +12,164 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError
-from tacit.json_documents import DocumentFormat, read_document
-from tacit.mine.bayes_parameters import BayesParameters
 from tacit.mine.chow_liu_tree import ChowLiuTree
-from tacit.mine.class_profiles import ClassProfiles, saved_covariance
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.forest import Forest
-from tacit.mine.joint_json import CHOW_LIU_TREE, tree_content, tree_of_content
-from tacit.mine.latent_class import LatentClass
+from tacit.mine.joint_model import JointModel, QueryErrors, SavedCovariance, SavedErrors, TableCells
+from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
-from tacit.mine.tree.random_tree_json import plain_tree, tree_from_plain
-from tacit.mine.tree.tree_json import finite_numbers, nodes_of, tree_of
+from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, nodes_of, tree_of
+from tacit.models.bayes_parameters import BayesParameters
+from tacit.models.dependence_tree import TreeEdge
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate
-from tacit.schema import Attribute, Schema
+
+# A Chow-Liu tree as JSON: margins and conditional tables, edges, and the errors of both.
+#
+# Standard errors are saved for the margins and for the tables of edges, parent x child. A model of
+# few cells also saves the covariance of all its tables (rows of the lower triangle), from which the
+# errors of every query follow. Those of a larger model need the reports, which no file contains.
+
+
+CHOW_LIU_TREE = DocumentFormat(
+    "chow-liu-tree",
+    "model file",
+    (("design", "attributes", "n_records", "error", "alpha", "units", "edges"),),
+    ("covariance",),
+)
+#: The covariance of more cells is not saved.
+MOST_SAVED = 128
+_UNIT = ("attributes", "parent", "table", "stderr", "pair_stderr")
+_EDGE = ("first", "second", "information", "stderr", "p_value", "adjusted_p_value")
+
+
+def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
+    """A fitted tree as plain values."""
+    joint, tree = model.model_, model.model_.tree
+    units = []
+    for v, (names, parent, table) in enumerate(
+        zip(joint.units, tree.parents, tree.tables, strict=True)
+    ):
+        above = None if parent == ROOT else list(joint.units[parent])
+        pair = None if parent == ROOT else _known(_errors(joint, (parent, v)))
+        values = (list(names), above, table.tolist(), _known(_errors(joint, (v,))), pair)
+        units.append(dict(zip(_UNIT, values, strict=True)))
+    edges = [
+        (list(e.first), list(e.second), e.information, e.stderr, e.p_value, e.adjusted)
+        for e in joint.edges
+    ]
+    about = {"design": design.fingerprint, **design.schema.to_dict(), "n_records": joint.n_records}
+    settings = {"error": float(joint.error), "alpha": float(model.alpha)}
+    content = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
+    cells = TableCells(tree)
+    if hasattr(model, "reports_") and cells.number <= MOST_SAVED:
+        covariance = cells.covariance(model.reports_)
+        content["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
+    return CHOW_LIU_TREE.header | about | settings | content
+
+
+def _errors(model: JointModel, nodes: tuple[int, ...]) -> Array:
+    """Standard errors of the table of a node, or of an edge, parent x child."""
+    ordered = sorted(nodes)
+    _, part = model.tree.around(nodes)
+    sizes = [model.tree.sizes[v] for v in nodes]
+    codes = np.indices(sizes).reshape(len(nodes), -1)
+    allowed = [
+        (codes[nodes.index(v)][:, None] == np.arange(model.tree.sizes[v])).astype(np.float64)
+        for v in ordered
+    ]
+    variance = np.diagonal(model.errors.covariance(ordered, part, allowed))
+    return np.sqrt(np.maximum(variance, 0)).reshape(sizes)
+
+
+def _known(errors: Array) -> Any:
+    """Numbers that are not known are null."""
+    if errors.ndim > 1:
+        return [_known(row) for row in errors]
+    return [None if math.isnan(error) else error for error in errors.tolist()]
+
+
+def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
+    """The tree that `tree_content` wrote; KeyError and ValueError if something is missing."""
+    model = ChowLiuTree(error=content["error"], alpha=content["alpha"])
+    model.check_arguments()
+    units = content["units"]
+    names = [tuple(unit["attributes"]) for unit in units]
+    if sorted(name for unit_names in names for name in unit_names) != sorted(schema.names):
+        raise FileError("its units do not have every attribute once")
+    places = {unit_names: index for index, unit_names in enumerate(names)}
+    above = [None if unit["parent"] is None else tuple(unit["parent"]) for unit in units]
+    if any(unit_names is not None and unit_names not in places for unit_names in above):
+        raise FileError("a parent is not one of its units")
+    parents = tuple(ROOT if unit_names is None else places[unit_names] for unit_names in above)
+    tables = tuple(np.array(unit["table"], dtype=np.float64) for unit in units)
+    tree = TreeDistribution(parents, tables)
+    sizes = [math.prod(schema[name].size for name in unit_names) for unit_names in names]
+    _check_tree(tree, sizes)
+    margins = tuple(_stderr(unit["stderr"], (k,)) for unit, k in zip(units, sizes, strict=True))
+    pairs = {
+        v: _stderr(unit["pair_stderr"], (sizes[parent], sizes[v]))
+        for v, (unit, parent) in enumerate(zip(units, parents, strict=True))
+        if parent != ROOT
+    }
+    errors: QueryErrors = SavedErrors(margins, pairs)
+    if "covariance" in content:
+        errors = _covariance(content["covariance"], TableCells(tree))
+    edges = tuple(_edge(edge, places) for edge in content["edges"])
+    joint = JointModel(
+        schema,
+        tuple(names),
+        tree,
+        edges,
+        content["n_records"],
+        float(content["error"]),
+        errors,
+    )
+    model.restore(joint, content["design"])
+    return model
+
+
+def _check_tree(tree: TreeDistribution, sizes: list[int]) -> None:
+    if len(tree.order) != len(sizes):
+        raise FileError("its units do not form a tree")
+    for v, (parent, table) in enumerate(zip(tree.parents, tree.tables, strict=True)):
+        shape = (sizes[v],) if parent == ROOT else (sizes[parent], sizes[v])
+        if table.shape != shape:
+            raise FileError("its tables do not fit its attributes")
+        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
+            raise FileError("a table is negative or does not sum to 1")
+
+
+def _stderr(values: Any, shape: tuple[int, ...]) -> Array:
+    errors = np.array(values, dtype=np.float64)  # null is NaN: not known
+    if errors.shape != shape or (errors < 0).any() or np.isinf(errors).any():
+        raise FileError("a standard error is negative, infinite or missing")
+    return errors
+
+
+def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
+    if [len(row) for row in rows] != list(range(1, cells.number + 1)):
+        raise FileError("its covariance does not fit its tables")
+    lower = np.zeros((cells.number,) * 2)
+    lower[np.tril_indices(cells.number)] = [float(value) for row in rows for value in row]
+    if not np.isfinite(lower).all() or (np.diagonal(lower) < 0).any():
+        raise FileError("its covariance is infinite or negative")
+    return SavedCovariance(cells, lower + np.tril(lower, -1).T)
+
+
+def _edge(edge: dict[str, Any], places: dict[tuple[str, ...], int]) -> TreeEdge:
+    first, second = tuple(edge["first"]), tuple(edge["second"])
+    numbers = [float(edge[key]) for key in _EDGE[2:]]
+    if first not in places or second not in places or not np.isfinite(numbers).all():
+        raise FileError("an edge does not fit its units")
+    return TreeEdge(first, second, *numbers)
+
 
 _COMMON = ("design", "target", "attributes", "n_records")
 _NAIVE_BAYES = DocumentFormat("naive-bayes", "model file", ((*_COMMON, "prior", "tables"),))
@@ -97,15 +239,15 @@ def _forest_json(model: Forest, about: dict[str, Any]) -> str:
     content["importances"] = model.feature_importances_.tolist()
     content["stderr"] = [None if np.isnan(e) else e for e in model.importances_stderr_.tolist()]
     content["weights"] = model.weights_.tolist()
-    return _by_lines(content, "trees", (plain_tree(tree, features) for tree in model.trees_))
+    return _by_lines(content, "trees", (forest_nodes(tree, features) for tree in model.trees_))
 
 
 def _latent_classes_json(model: LatentClass, design: Design) -> str:
-    found = model.profiles_
-    errors = np.sqrt(np.maximum(np.diagonal(found.covariance), 0))
+    profiles = model.profiles_
+    errors = np.sqrt(np.maximum(np.diagonal(profiles.covariance), 0))
     content = _LATENT_CLASSES.header | {"design": design.fingerprint, **design.schema.to_dict()}
-    content["n_records"], content["shares"] = found.n_records, found.prior.tolist()
-    content["tables"] = [table.tolist() for table in found.tables]
+    content["n_records"], content["shares"] = profiles.n_records, profiles.prior.tolist()
+    content["tables"] = [table.tolist() for table in profiles.tables]
     content["stderr"] = [None if np.isnan(error) else error for error in errors.tolist()]
     return _dumped(content) + "\n"
 
@@ -153,8 +295,8 @@ def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> 
 
 
 def _check_distributions(name: str, *tables: Array) -> None:
-    for each in tables:
-        if not (each >= 0).all() or not np.allclose(each.sum(axis=-1), 1, atol=1e-9):
+    for table in tables:
+        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
             raise FileError(f"a {name} or table is negative or does not sum to 1")
 
 
@@ -170,8 +312,8 @@ def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
     if (stderr < 0).any() or np.isinf(stderr).any():
         raise FileError("a standard error is negative or infinite")
     model = LatentClass(n_classes=len(shares))
-    known = partial(saved_covariance, stderr)
-    profiles = ClassProfiles(schema, shares, tables, content["n_records"], known)
+    covariance = partial(saved_covariance, stderr)
+    profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
     model.restore(profiles, content["design"])
     return model
 
@@ -181,7 +323,7 @@ def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -
     model = DecisionTree(None, target.name, *settings)
     model.check_arguments()
     tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
-    model.restore(tree, schema.index(target.name))
+    model.restore(tree, schema, target.name)
     if "estimates" in content:
         shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
         model.estimated_tree_ = replace(tree, value=shares)
@@ -206,7 +348,7 @@ def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Fores
     trees = []
     for number, nodes in enumerate(content["trees"]):
         try:
-            trees.append(tree_from_plain(nodes, features, n))
+            trees.append(forest_tree(nodes, features, n))
         except TacitError as error:
             raise FileError(f"tree {number}: {error}") from None
     weights = finite_numbers(content["weights"], (len(trees),), "weights")

@@ -9,23 +9,25 @@ is what answer x adds to the log-odds of class c against all others. If `likelih
 attribute, standard errors follow from the covariance of the logits by the delta method;
 d log P(x|c) / d logit(x'|c) = [x = x'] - P(x'|c). They hold if the answers are independent given
 the class. Intervals never assume this: they come from the table of the class and the attribute (see
-`pair_log_odds`), as all other standard errors do. So every attribute has both.
+`PairLogOdds`), as all other standard errors do. So every attribute has both.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logit, ndtri
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.design import Design
+from tacit.core.arrays import Array, Mask
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_positive
-from tacit.mine.bayes_parameters import (
+from tacit.mine.miner import Miner
+from tacit.models.bayes_parameters import (
     BayesMethod,
     BayesParameters,
     likelihood,
@@ -34,11 +36,146 @@ from tacit.mine.bayes_parameters import (
     pairs,
     rows_summing_to_one,
 )
-from tacit.mine.miner import Miner
-from tacit.mine.pair_log_odds import PairLogOdds
-from tacit.number_text import number_of
+from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.schema import Attribute, Schema
+from tacit.reconstruction.interval import Interval, check_level
+from tacit.records import PatternTable
+
+# PairLogOdds: log-odds with limits from the unbiased table of class and attribute, any noise.
+#
+# By Bayes' rule, with w = P(c | x) and p = P(c),
+#
+#     log-odds(c, x) = log P(x | c) - log P(x | not c) = logit(w) - logit(p).
+#
+# A value of the log-odds, and with it a w, is inside the interval if
+#
+#     (P(c, x) - w P(x))^2  <=  z^2 (h' D h + variance of true records under w) / n
+#     h = 1(c, x) - w 1(x) - k 1(c),    k = P(c, x) (1 - w) / (1 - p) + P(not c, x) w / p
+#
+# where D is what the disguise adds to the covariance of one report, and k accounts for the
+# estimated P(c). Nothing is divided by a share that may be zero (Fieller, 1954), and the variance
+# of the true records is that under the hypothesis (Wilson, 1927). If P(c, x) or P(not c, x) is
+# within noise of zero, a limit is infinite: any value on that side agrees with the reports.
+#
+# The estimate is shrunk towards no influence by one record that has the answer. It is finite.
+
+
+#: Bisection steps for a limit.
+_STEPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class PairLogOdds:
+    """Shares of (c, x), x and c, classes x categories, and the noise between the three.
+
+    `source` has these three as events of the cells, and the table they come from.
+    """
+
+    both: Array
+    answer: Array
+    prior: Array
+    noise: Array
+    n_records: int
+    source: tuple[Array, Estimate]
+
+    @classmethod
+    def of(cls, pair: Estimate) -> PairLogOdds:
+        """From a table of class and attribute."""
+        classes, categories = pair.value.shape
+        n, cells_of = pair.n_records, pair.value.ravel()
+        noise = n * pair.covariance + np.outer(cells_of, cells_of) - np.diag(cells_of)
+        cells = np.eye(cells_of.size).reshape(classes, categories, classes, categories)
+        of_x = np.broadcast_to(cells.sum(axis=0), cells.shape)
+        of_c = np.broadcast_to(cells.sum(axis=1, keepdims=True), cells.shape)
+        events = np.stack([cells, of_x, of_c], axis=2).reshape(classes, categories, 3, -1)
+        inside = np.maximum(pair.value, 0)
+        outside = np.maximum(pair.value.sum(axis=0) - pair.value, 0)
+        prior = np.broadcast_to(pair.value.sum(axis=1, keepdims=True), inside.shape)
+        return cls(
+            inside,
+            inside + outside,
+            np.clip(prior, 0.5 / n, 1 - 0.5 / n),
+            events @ noise @ np.swapaxes(events, 2, 3),
+            n,
+            (events, pair),
+        )
+
+    @property
+    def value(self) -> Array:
+        """Estimated log-odds."""
+        return np.asarray(logit(self._likely()) - logit(self.prior))
+
+    @property
+    def stderr(self) -> Array:
+        """Standard errors at the estimate."""
+        w = self._likely()
+        share = np.maximum(self.answer, 1 / self.n_records)
+        spread = np.maximum(self._variance(w), 1 / self.n_records**2)
+        return np.asarray(np.sqrt(spread) / (share * w * (1 - w)))
+
+    def covariance(self) -> Array:
+        """Covariance of all cells: the standard errors, correlated as the table is."""
+        events, pair = self.source
+        w = self._likely()
+        slopes = (self._slopes(w)[:, :, None] @ events).reshape(w.size, -1)
+        linear = slopes @ pair.covariance @ slopes.T
+        spread = np.sqrt(np.maximum(np.diagonal(linear), 0))
+        scale = np.divide(self.stderr.ravel(), spread, out=np.zeros(w.size), where=spread > 0)
+        covariance = linear * np.outer(scale, scale)
+        np.fill_diagonal(covariance, self.stderr.ravel() ** 2)
+        return np.asarray(covariance)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Limits, infinite where the reports set none."""
+        check_level(level)
+        z = float(ndtri((1 + level) / 2))
+        best = np.stack([self._observed()] * 2)
+        ends = np.zeros_like(best)
+        ends[1] = 1.0
+        lower, upper = logit(self._edge(best, ends, z)) - logit(self.prior)
+        return Interval(lower, upper)
+
+    def _observed(self) -> Array:
+        """P(c | x); P(c) where nobody seems to answer x."""
+        occurs = self.answer > 0
+        return np.divide(self.both, self.answer, out=self.prior.copy(), where=occurs)
+
+    def _likely(self) -> Array:
+        """P(c | x) with one more record that is of class c with probability P(c)."""
+        p = self.prior
+        spread = np.maximum(self._variance(p), 1 / self.n_records**2)
+        records = p * (1 - p) * self.answer**2 / spread
+        return np.asarray((records * self._observed() + p) / (records + 1))
+
+    def _variance(self, w: Array) -> Array:
+        """Variance of the estimate of P(c, x) - w P(x) if P(c | x) is w."""
+        p, t = self.prior, np.minimum(self.answer, 1)
+        h = self._slopes(w)
+        k = -h[..., 2]
+        disguise = np.einsum("...i,...ij,...j->...", h, self.noise, h)
+        rest = np.clip(p - t * w, 0, 1 - t)
+        square = t * w * (1 - w - k) ** 2 + t * (1 - w) * w**2 + rest * k**2
+        mean = t * w * (1 - w - k) - t * (1 - w) * w - rest * k
+        sampling = np.maximum(square - mean**2, 0)
+        return np.asarray((np.maximum(disguise, 0) + sampling) / self.n_records)
+
+    def _slopes(self, w: Array) -> Array:
+        """h of the three events."""
+        k = self.both * (1 - w) / (1 - self.prior) + (self.answer - self.both) * w / self.prior
+        return np.stack([np.ones_like(w), -w, -k], axis=-1)
+
+    def _accepted(self, w: Array, z: float) -> Mask:
+        gap = self.both - w * self.answer
+        return np.asarray(gap**2 <= z**2 * self._variance(w))
+
+    def _edge(self, inside: Array, end: Array, z: float) -> Array:
+        """The last accepted value on the way to an end; the end itself if it is accepted."""
+        outside, free = end, self._accepted(end, z)
+        for _ in range(_STEPS):
+            middle = (inside + outside) / 2
+            good = self._accepted(middle, z)
+            inside, outside = np.where(good, middle, inside), np.where(good, outside, middle)
+        return np.where(free, end, inside)
 
 
 class NaiveBayes(Miner):
@@ -105,18 +242,19 @@ class NaiveBayes(Miner):
     def prior(self) -> Estimate:
         """P(class) with its standard error; the interval is that of the unbiased estimate."""
         design, target = self.design_and_target()
-        own = logit_positions(design, target)[target]
+        positions = logit_positions(design, target)[target]
         learnt, prior = self.parameters_, self.parameters_.prior
         slope = np.diag(prior) - np.outer(prior, prior)
-        covariance = slope @ self._covariance()[np.ix_(own, own)] @ slope
+        covariance = slope @ self._covariance()[np.ix_(positions, positions)] @ slope
         attributes, name = (design.schema[target],), f"P({target})"
-        found = Estimate.of_covariance(
+        estimate = Estimate.of_covariance(
             attributes, prior, covariance, learnt.n_records, learnt.method, name
         )
         alone = learnt.prior_table
-        return (
-            found if alone is None else replace(found, score_of=alone.score_of, fit_of=alone.fit_of)
-        )
+        if alone is None:
+            return estimate
+        estimate = replace(estimate, score_of=alone.score_of)
+        return estimate.with_provenance(fit_of=alone.provenance.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories.
@@ -130,7 +268,7 @@ class NaiveBayes(Miner):
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         learnt, unused = self.parameters_, attribute in self.parameters_.unused
         value, slopes = log_odds(learnt.prior, table)
-        found = Estimate.of_covariance(
+        estimate = Estimate.of_covariance(
             (design.schema[target], features[attribute]),
             value,
             slopes @ self._spread([target, attribute]) @ slopes.T,
@@ -139,12 +277,12 @@ class NaiveBayes(Miner):
             f"log-odds of {target} by {attribute}",
         )
         alone = PairLogOdds.of(learnt.pair_tables[attribute])
-        if learnt.method == "likelihood" and not unused and np.isfinite(found.covariance).all():
-            return replace(found, interval_of=alone.interval)
-        own = np.isfinite(value) & (not unused)
+        if learnt.method == "likelihood" and not unused and np.isfinite(estimate.covariance).all():
+            return replace(estimate, interval_of=alone.interval)
+        modelled = np.isfinite(value) & (not unused)
         return replace(
-            found,
-            value=np.where(own, value, alone.value),
+            estimate,
+            value=np.where(modelled, value, alone.value),
             stderr=alone.stderr,
             covariance_of=alone.covariance,
             interval_of=alone.interval,
@@ -153,8 +291,8 @@ class NaiveBayes(Miner):
     def _spread(self, names: list[str]) -> Array:
         """Covariance of the logits of these."""
         positions = logit_positions(*self.design_and_target())
-        own = np.concatenate([positions[name] for name in names])
-        return np.asarray(self._covariance()[np.ix_(own, own)])
+        rows = np.concatenate([positions[name] for name in names])
+        return np.asarray(self._covariance()[np.ix_(rows, rows)])
 
     def notes(self) -> list[str]:
         """How learning ended, what was not used, and what the reports leave open."""

@@ -22,10 +22,8 @@ and the node with the smallest alpha is cut first.
 
 from __future__ import annotations
 
-import heapq
 import math
 import numbers
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,18 +31,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
-from tacit.mine.record_split import folds_of
-from tacit.mine.tree.grown_nodes import Visit
+from tacit.mine.tree.growth import NodeWalk
+from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_reports import TreeReports
-from tacit.number_text import number_of
-from tacit.reconstruction.linear_estimate import covariance_of_means, stderr_of_means
+from tacit.output.number_text import number_of
+from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
 
 #: Shares and second moments below this are rounding errors.
 _ROUNDING = 1e-12
@@ -63,7 +60,7 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
     doubt, tree = non_negative("caution", caution), model.tree_
     reports = TreeReports.of(reported_patterns(reported, None, design, target), design, target)
     cut = np.zeros(len(tree), bool)
-    _prune((Visit.root(tree, model.reports_), Visit.root(tree, reports)), doubt, cut)
+    _prune((NodeWalk.root(tree, model.reports_), NodeWalk.root(tree, reports)), doubt, cut)
     return model.cut(cut)
 
 
@@ -78,6 +75,7 @@ def cost_complexity_path(model: DecisionTree) -> tuple[Array, Index]:
     _check_tree(model)
     tree, prices = model.tree_, leaf_prices(model.tree_)
     steps = np.unique(prices[np.isfinite(prices)])
+    steps = steps[np.diff(steps, append=np.inf) > _ROUNDING]
     saved = np.bincount(tree.parent[1:], minlength=len(tree)) - 1
     inner = tree.attribute != NONE
     gone = [int(saved[inner & (prices <= alpha)].sum()) for alpha in steps]
@@ -90,7 +88,7 @@ def _check_tree(model: Any) -> None:
     check_is_fitted(model)
 
 
-def _prune(node: tuple[Visit, Visit], caution: float, cut: Mask) -> tuple[Array, Array]:
+def _prune(node: tuple[NodeWalk, NodeWalk], caution: float, cut: Mask) -> tuple[Array, Array]:
     """Mark the nodes to cut in a subtree; gives the weight of each pattern for a correct answer.
 
     A node is given as it is in the learning reports and in the validation reports.
@@ -112,7 +110,7 @@ def _prune(node: tuple[Visit, Visit], caution: float, cut: Mask) -> tuple[Array,
     return learnt, validation
 
 
-def _mean(visit: Visit, weights: Array) -> tuple[float, float]:
+def _mean(visit: NodeWalk, weights: Array) -> tuple[float, float]:
     """The mean over reports of the weights of patterns, and its variance, which is positive."""
     reports = visit.tables.reports
     weighted = reports.shares * weights
@@ -123,58 +121,11 @@ def _mean(visit: Visit, weights: Array) -> tuple[float, float]:
 
 def leaf_prices(tree: Tree) -> Array:
     """The price per leaf from which on each node is cut, in shares of records; inf at leaves."""
-    links = _WeakestLinks(tree)
-    prices, alpha = np.full(len(tree), np.inf), 0.0
-    inner = np.flatnonzero(tree.attribute != NONE).tolist()
-    weakest = [(links.strength(node), node) for node in inner]
-    heapq.heapify(weakest)
-    while weakest:
-        strength, node = heapq.heappop(weakest)
-        if not links.is_split[node] or strength != links.strength(node):
-            continue
-        alpha = max(alpha, strength)
-        prices[links.cut(node)] = alpha
-        for above in links.above(node):
-            heapq.heappush(weakest, (links.strength(above), above))
+    right = np.take_along_axis(tree.value, tree.label[:, None], axis=1)[:, 0]
+    prices = tree.prices(tree.value.sum(axis=1) - right)
+    for node in np.flatnonzero(tree.attribute != NONE)[1:]:
+        prices[node] = min(prices[node], prices[tree.parent[node]])  # cut with its parent
     return prices
-
-
-class _WeakestLinks:
-    """A tree while its weakest links are cut: wrong answers and leaves below each node."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.parent = tree.parent
-        self.is_split = tree.attribute != NONE
-        own = np.take_along_axis(tree.value, tree.label[:, None], axis=1)[:, 0]
-        self.wrong = tree.value.sum(axis=1) - own
-        self.below = np.where(self.is_split, 0.0, self.wrong)
-        self.leaves = np.where(self.is_split, 0, 1)
-        self.size = np.ones(len(tree), np.intp)
-        for node in range(len(tree) - 1, 0, -1):
-            for sums in (self.below, self.leaves, self.size):
-                sums[self.parent[node]] += sums[node]
-
-    def strength(self, node: int) -> float:
-        """How much worse a leaf in place of the subtree is, per leaf that it saves."""
-        worse = float(self.wrong[node] - self.below[node])
-        return worse / float(self.leaves[node] - 1) if worse > _ROUNDING else 0.0
-
-    def above(self, node: int) -> Iterator[int]:
-        """The nodes on the way to the root, the nearest first."""
-        while node:
-            node = int(self.parent[node])
-            yield node
-
-    def cut(self, node: int) -> Index:
-        """Make a node a leaf; gives the splits that this removes, its own included."""
-        inside = np.arange(node, node + self.size[node])
-        gone = inside[self.is_split[inside]]
-        self.is_split[gone] = False
-        worse, saved = self.wrong[node] - self.below[node], self.leaves[node] - 1
-        for each in (node, *self.above(node)):
-            self.below[each] += worse
-            self.leaves[each] -= saved
-        return np.asarray(gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +181,7 @@ def choose_depth(
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)
-    for learning, testing in folds_of(patterns, folds, generator(rng)):
+    for learning, testing in patterns.folds(folds, generator(rng)):
         tree = clone(model).set_params(max_depth=deepest).fit(learning).tree_
         reports = TreeReports.of(testing, model.design, model.target)
         right = right_by_depth(tree, reports, deepest)
@@ -241,12 +192,12 @@ def choose_depth(
 
 def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
     """The weight of each pattern for a correct answer of the tree cut at each depth from 0 on."""
-    found = np.zeros((deepest + 1, len(reports.shares)))
-    waiting = [(Visit.root(tree, reports), 0)]
+    weights = np.zeros((deepest + 1, len(reports.shares)))
+    waiting = [(NodeWalk.root(tree, reports), 0)]
     while waiting:
         visit, depth = waiting.pop()
         last = visit.is_leaf or depth == deepest
-        found[depth : deepest + 1 if last else depth + 1] += visit.right()
+        weights[depth : deepest + 1 if last else depth + 1] += visit.right()
         if not last:
             waiting += [(child, depth + 1) for child in visit.children()]
-    return found
+    return weights

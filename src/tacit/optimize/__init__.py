@@ -7,14 +7,12 @@ categories are reported, by gradient), `Spea2` (the search of Huang & Du), `Warn
 `robustness` shows what a front is worth when its prior is wrong.
 """
 
-from tacit.optimize.choice import ChosenChannel, ReportedCategory
 from tacit.optimize.exact import Exact
-from tacit.optimize.fronts import Front
-from tacit.optimize.robustness import Robustness, robustness
+from tacit.optimize.fronts import ChosenChannel, Front, ReportedCategory, Robustness, robustness
+from tacit.optimize.objectives import Warner
 from tacit.optimize.search import front
 from tacit.optimize.spea2 import Spea2
 from tacit.optimize.square import Square
-from tacit.optimize.warner import Warner
 
 __all__ = [
     "ChosenChannel",

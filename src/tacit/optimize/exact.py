@@ -1,7 +1,7 @@
 """Exact: channels that no other channel beats, with a proof.
 
-Choosing weights over posteriors is convex (`weight_solver`). It starts with few posteriors and
-adds those that the multipliers find worth most (`posteriors`, `ratios`) until none is worth
+Choosing weights over posteriors is convex (`solve_weights`). It starts with few posteriors and
+adds those that the multipliers find worth most (`PosteriorFamily`) until none is worth
 anything: then no channel of any number of reported categories is better, and the last multipliers
 prove it. A channel may report more categories than there are true ones: a respondent reports a
 set that holds her answer, or with an epsilon bound may not hold it.
@@ -19,16 +19,156 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import null_space
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 from tacit.errors import DesignError
-from tacit.files import Progress
-from tacit.optimize.category_reduction import reduced, solved_weights
-from tacit.optimize.front_problem import FrontProblem
-from tacit.optimize.posteriors import CappedPosteriors, PosteriorFamily, PricedPosteriors, Prices
-from tacit.optimize.ratios import BoundedRatios
-from tacit.optimize.search_method import SearchResult, check_size, grid, targets
+from tacit.optimize.posteriors import (
+    BoundedRatios,
+    CappedPosteriors,
+    PosteriorFamily,
+    PricedPosteriors,
+    Prices,
+)
+from tacit.optimize.problem import FrontProblem, SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
+from tacit.records import Progress
+
+_LEAST = 1e-6
+#: A direction that moves a weight by less does not move it.
+_PIVOT = 1e-6
+
+
+def reduced(
+    solution: WeightSolution, problem: FrontProblem, accuracy: float, tolerance: float
+) -> WeightSolution:
+    """The same channel on few reported categories, at most `tolerance` worse.
+
+    Error and accuracy depend on the weights only through S = sum q r r^T and sum q max(r), that is
+    n(n+1)/2 + 1 numbers (S times a vector of ones is the prior). So as many reported categories
+    always do (Caratheodory): weights are moved along directions that change none of these numbers
+    until one is zero. Then the smallest weights are dropped and the others solved again, as long
+    as the error stays within the tolerance.
+    """
+    accuracy = problem.room(accuracy)
+    limit = problem.trace_of(problem.mse_of(solution.value) * (1 + tolerance))
+    posteriors, weights = _without_loss(solution.posteriors, solution.weights)
+    few = replace(solution, posteriors=posteriors, weights=weights)
+    few = solved_weights(posteriors, weights, problem, accuracy) or few
+    for _ in range(3):
+        fewer = _fewest(few, problem, accuracy, limit)
+        if len(fewer.weights) == len(few.weights):
+            break
+        few = fewer
+    return _ordered(_balanced(few, problem))
+
+
+def _balanced(solution: WeightSolution, problem: FrontProblem) -> WeightSolution:
+    """The same weights, changed as little as needed for the posteriors to average to the prior."""
+    off = problem.p - solution.weights @ solution.posteriors
+    change = np.linalg.lstsq(solution.posteriors.T * solution.weights, off, rcond=1e-13)[0]
+    return replace(solution, weights=solution.weights * (1 + np.clip(change, -0.5, 0.5)))
+
+
+def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
+    """Weights on as few posteriors as the numbers that matter."""
+    # Each posterior once, in the order of its entries, with the weight of all that are equal.
+    _, first, which = np.unique(posteriors.round(9), axis=0, return_index=True, return_inverse=True)
+    posteriors = posteriors[first]
+    weights = np.bincount(which.ravel(), weights).astype(np.float64)
+    rows, columns = np.triu_indices(posteriors.shape[1])
+    moments = posteriors[:, rows] * posteriors[:, columns]
+    moments = np.column_stack([moments, posteriors.max(axis=1)])
+    free = _canonical(null_space(moments.T), weights)
+    while free.shape[1]:
+        weights, free = _emptied(weights, free)
+    keep = weights > 0
+    return posteriors[keep], weights[keep]
+
+
+def _canonical(free: Array, weights: Array) -> Array:
+    """The same directions by the one basis in which each of the smallest weights moves alone: what
+    is left then does not depend on the machine's way of finding directions.
+    """
+    basis, done = free.T.copy(), 0
+    for column in np.argsort(weights, kind="stable"):
+        if done == len(basis):
+            break
+        pivot = done + int(np.abs(basis[done:, column]).argmax())
+        if abs(basis[pivot, column]) < _PIVOT:
+            continue
+        basis[[done, pivot]] = basis[[pivot, done]]
+        basis[done] /= basis[done, column]
+        others = np.arange(len(basis)) != done
+        basis[others] -= np.outer(basis[others, column], basis[done])
+        done += 1
+    return basis.T
+
+
+def _emptied(weights: Array, free: Array) -> tuple[Array, Array]:
+    """One weight less: a step along a free direction, and the directions that are left."""
+    direction = free[:, 0]
+    falling = direction < 0
+    if not falling.any():
+        direction, falling = -direction, direction > 0
+    places = np.flatnonzero(falling)
+    steps = weights[places] / -direction[places]
+    empty = places[steps.argmin()]
+    weights = np.maximum(weights + steps.min() * direction, 0)
+    weights[empty] = 0
+    pivot = np.abs(free[empty]).argmax()
+    others = np.delete(free, pivot, axis=1)
+    others -= np.outer(free[:, pivot], others[empty] / free[empty, pivot])
+    others[empty] = 0
+    return weights, others
+
+
+def _fewest(
+    few: WeightSolution, problem: FrontProblem, accuracy: float, limit: float
+) -> WeightSolution:
+    """The smallest weights left out, as many as the limit allows, by bisection."""
+    order = np.argsort(-few.weights)
+    best, low, high = few, problem.n - 1, len(order)
+    while high - low > 1:
+        middle = (low + high) // 2
+        chosen = order[:middle]
+        tried = solved_weights(few.posteriors[chosen], few.weights[chosen], problem, accuracy)
+        if tried is not None and tried.value <= limit:
+            best, high = tried, len(tried.weights)
+            low = min(low, high - 1)
+        else:
+            low = middle
+    return best
+
+
+def solved_weights(
+    posteriors: Array, near: Array, problem: FrontProblem, accuracy: float
+) -> WeightSolution | None:
+    """The best weights, or None if these posteriors cannot average to the prior.
+
+    Tiny weights are dropped and the others solved again, so that the sum stays 1.
+    """
+    while True:
+        try:
+            solution = solve_weights(posteriors, problem.p, accuracy, near)
+        except (np.linalg.LinAlgError, ValueError):
+            return None
+        off = np.abs(solution.weights @ posteriors - problem.p).max()
+        within = off < 1e-9 and solution.accuracy <= accuracy + 1e-9
+        if not (np.isfinite(solution.value) and within):
+            return None
+        keep = solution.weights > _LEAST
+        if keep.all():
+            return solution
+        posteriors, near = posteriors[keep], solution.weights[keep]
+
+
+def _ordered(solution: WeightSolution) -> WeightSolution:
+    """Reports in the order of what they point to: likeliest category first, surest first."""
+    surest = solution.posteriors.max(axis=1).round(6)
+    order = np.lexsort([-solution.weights, -surest, solution.posteriors.argmax(axis=1)])
+    return replace(solution, posteriors=solution.posteriors[order], weights=solution.weights[order])
+
 
 _MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7
@@ -65,11 +205,11 @@ class Exact:
         """The channels of the front, most private first."""
         optimum = solve(problem, 1.0, self.gap, None)
         least = 1 - optimum.weighing.accuracy
-        wanted = grid(problem, least, self.points, self.privacy)
+        goals = grid(problem, least, self.points, self.privacy)
         matrices, proofs = [], [optimum.certificate]
         last: ExactSolution | None = None
-        for done, privacy in enumerate(sorted(wanted, reverse=True)):
-            tell(done / len(wanted))
+        for done, privacy in enumerate(sorted(goals, reverse=True)):
+            tell(done / len(goals))
             if privacy <= least + _SAME:
                 limit, last = 1.0, optimum
             else:
@@ -99,24 +239,24 @@ def solve(
     accuracy = problem.room(accuracy)
     columns, weights = _start(problem, family, near, accuracy)
     for _ in range(_MOST_ROUNDS):
-        found = solve_weights(columns, problem.p, accuracy, weights)
-        prices = Prices(found.gram, found.linear, found.multiplier)
+        solution = solve_weights(columns, problem.p, accuracy, weights)
+        prices = Prices(solution.gram, solution.linear, solution.multiplier)
         offered = family.price(prices, 3 * problem.n)
-        proof = found.certificate(problem.p, accuracy, offered.largest)
+        proof = solution.certificate(problem.p, accuracy, offered.largest)
         worth = prices.of(offered.posteriors)
-        fresh = offered.posteriors[worth > 1e-9 * found.value]
+        fresh = offered.posteriors[worth > 1e-9 * solution.value]
         # Where not all posteriors are priced the proof may stay loose; what is found then decides.
-        known = found.certificate(problem.p, accuracy, float(worth.max()))
-        excess = found.value - float(known.bound(np.array(accuracy)))
-        small = excess < gap / 2 * (found.value - float(problem.p @ problem.p))
+        search_proof = solution.certificate(problem.p, accuracy, float(worth.max()))
+        excess = solution.value - float(search_proof.bound(np.array(accuracy)))
+        small = excess < gap / 2 * (solution.value - float(problem.p @ problem.p))
         if (small and np.isfinite(offered.largest)) or not len(fresh):
             break
-        used = _kept(found)
+        used = _used(solution)
         columns = np.concatenate([used.posteriors, fresh])
         weights = np.append(used.weights, np.full(len(fresh), 1e-4))
     if near is None:
-        found = _without_scaffold(problem, found, offered, accuracy)
-    return ExactSolution(_kept(found), proof)
+        solution = _without_scaffold(problem, solution, offered, accuracy)
+    return ExactSolution(_used(solution), proof)
 
 
 def family_of(problem: FrontProblem) -> PosteriorFamily:
@@ -126,9 +266,9 @@ def family_of(problem: FrontProblem) -> PosteriorFamily:
     return BoundedRatios(problem.p, problem.cap, problem.ratio)
 
 
-def channel_of(found: WeightSolution) -> Array:
+def channel_of(solution: WeightSolution) -> Array:
     """M[y, x] = q_y r_y(x) / p(x), columns summing to 1."""
-    joint = found.weights[:, None] * found.posteriors
+    joint = solution.weights[:, None] * solution.posteriors
     return np.asarray(joint / joint.sum(axis=0))
 
 
@@ -155,22 +295,22 @@ def _start(
 
 
 def _without_scaffold(
-    problem: FrontProblem, found: WeightSolution, offered: PricedPosteriors, accuracy: float
+    problem: FrontProblem, solution: WeightSolution, offered: PricedPosteriors, accuracy: float
 ) -> WeightSolution:
     """The same on posteriors that were priced, without those that only made a start possible."""
     scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
-    stays = np.array([row.tobytes() not in scaffold for row in found.posteriors])
+    stays = np.array([row.tobytes() not in scaffold for row in solution.posteriors])
     if stays.all():
-        return found
-    columns = np.concatenate([found.posteriors[stays], offered.posteriors])
-    near = np.append(found.weights[stays], np.full(len(offered.posteriors), 1e-3))
+        return solution
+    columns = np.concatenate([solution.posteriors[stays], offered.posteriors])
+    near = np.append(solution.weights[stays], np.full(len(offered.posteriors), 1e-3))
     tried = solved_weights(columns, near, problem, accuracy)
-    return found if tried is None or tried.value > found.value * (1 + _ROUGH / 10) else tried
+    return solution if tried is None or tried.value > solution.value * (1 + _ROUGH / 10) else tried
 
 
-def _kept(found: WeightSolution) -> WeightSolution:
-    keep = found.weights > _NEGLIGIBLE
-    return replace(found, posteriors=found.posteriors[keep], weights=found.weights[keep])
+def _used(solution: WeightSolution) -> WeightSolution:
+    used = solution.weights > _NEGLIGIBLE
+    return replace(solution, posteriors=solution.posteriors[used], weights=solution.weights[used])
 
 
 def prove(problem: FrontProblem, points: int = 16) -> tuple[Certificate, ...]:

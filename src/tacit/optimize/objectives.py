@@ -11,9 +11,13 @@ A singular M has no estimate: its error is infinite.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
+from tacit.optimize.problem import FrontProblem, SearchResult, check_size
+from tacit.records import Progress
 
 #: A matrix that magnifies beyond this is singular for every purpose.
 _WORST_TRACE = 1e18
@@ -33,34 +37,21 @@ def mse(matrix: Array, prior: Array, n_records: int) -> float:
 def trace(matrix: Array, prior: Array) -> float:
     """tr(W diag(M p) W^T); infinite for a singular matrix."""
     q = matrix @ prior
-    kept = q > 0
-    information = (matrix[kept].T / q[kept]) @ matrix[kept]
+    used = q > 0
+    information = (matrix[used].T / q[used]) @ matrix[used]
     try:
-        found = float(np.trace(np.linalg.inv(information)))
+        value = float(np.trace(np.linalg.inv(information)))
     except np.linalg.LinAlgError:
         return np.inf
-    return found if 0 < found < _WORST_TRACE else np.inf
-
-
-def mse_and_gradient(matrix: Array, prior: Array, n_records: int) -> tuple[float, Array]:
-    """MSE of a square matrix and its derivative by every entry.
-
-    With W = M^-1, q = M p, G = W diag(q) W^T and s_i the squared norm of column i of W:
-    d tr(G) / dM = s p^T - 2 W^T G.
-    """
-    inverse = np.linalg.inv(matrix)
-    gram = (inverse * (matrix @ prior)) @ inverse.T
-    gradient = np.outer((inverse**2).sum(axis=0), prior) - 2 * inverse.T @ gram
-    share = len(prior) * n_records
-    return (float(np.trace(gram)) - float(prior @ prior)) / share, gradient / share
+    return value if 0 < value < _WORST_TRACE else np.inf
 
 
 def worst_posterior(matrix: Array, prior: Array) -> float:
     """max over x and y of P(x | y): how sure a report can make an adversary (eq. 9)."""
     joint = matrix * prior
     reports = joint.sum(axis=-1)
-    kept = reports > 0
-    return float((joint.max(axis=-1)[kept] / reports[kept]).max())
+    used = reports > 0
+    return float((joint.max(axis=-1)[used] / reports[used]).max())
 
 
 def epsilon(matrix: Array) -> float:
@@ -122,3 +113,21 @@ def random_matrices(count: int, prior: Array, rng: np.random.Generator) -> Array
     columns /= columns.sum(axis=1, keepdims=True)
     truth = np.maximum(rng.uniform(-0.3, 1, (count, 1, 1)), 0)
     return np.asarray(truth * np.eye(n) + (1 - truth) * columns)
+
+
+@dataclass(frozen=True)
+class Warner:
+    """The matrices of Warner over a grid of theta, as Huang & Du (2008, section VI-B) draw them.
+
+    Every other method is compared with them. steps: the number of steps of theta from 0 to 1.
+    """
+
+    steps: int = 1000
+
+    def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
+        """The matrices of the grid that keep the bounds, as optimisers see them."""
+        steps, slack = check_size(self.steps, "steps", 1), 1 + 1e-12
+        largest_epsilon = np.log(problem.ratio) * slack
+        every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
+        within = (m for m in every if worst_posterior(m, problem.p) <= problem.cap * slack)
+        return SearchResult(tuple(m for m in within if epsilon(m) <= largest_epsilon))

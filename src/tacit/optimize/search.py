@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from tacit.arrays import Array
-from tacit.files import Progress
+from tacit.core.arrays import Array
+from tacit.errors import DesignError
 from tacit.optimize.exact import Exact, prove
-from tacit.optimize.front_problem import problem_of
-from tacit.optimize.fronts import Front, front_of
-from tacit.optimize.search_method import SearchMethod
+from tacit.optimize.fronts import Front
+from tacit.optimize.objectives import mse, privacy, unbeaten
+from tacit.optimize.problem import FrontProblem, SearchMethod, problem_of
+from tacit.optimize.weight_solver import Certificate
+from tacit.records import Progress
+
+#: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.
+_OUTWARD = 1e-9
 
 
 def front(
@@ -42,12 +48,35 @@ def front(
     chosen = Exact() if method is None else method
     tell = progress or (lambda _: None)
     with threadpool_limits(1, "blas"):  # matrices are small: more threads only wait for each other
-        found = chosen.search(problem, tell)
-        proofs = found.proofs or prove(problem)
-    matrices = [_aligned(matrix, problem.p) for matrix in found.matrices]
-    made = front_of(problem, type(chosen).__name__, matrices, proofs, found.state)
+        searched = chosen.search(problem, tell)
+        proofs = searched.proofs or prove(problem)
+    matrices = [_aligned(matrix, problem.p) for matrix in searched.matrices]
+    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in matrices])
+    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
+    best = unbeaten(values, errors)
+    if not len(best):
+        raise DesignError("no channel was found that can be reconstructed; search longer")
+    bounds = _lower_bounds(problem, values[best], proofs)
     tell(1.0)
-    return made
+    return Front(
+        problem,
+        type(chosen).__name__,
+        values[best],
+        errors[best],
+        np.minimum(bounds, errors[best]),
+        tuple(np.array(matrices[i]) for i in best),
+        searched.state,
+    )
+
+
+def _lower_bounds(problem: FrontProblem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
+    """The best bound that the proofs give at each privacy.
+
+    Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
+    """
+    proved = [problem.guarded * proof.bound(1 - privacies) for proof in proofs]
+    traces = np.max([np.ones_like(privacies), *proved], axis=0)
+    return np.asarray(problem.mse_of(traces) * (1 - _OUTWARD))
 
 
 def _aligned(matrix: Array, prior: Array) -> Array:

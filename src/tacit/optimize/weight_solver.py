@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
 
 MOST_STEPS = 80
 #: Relative gap at which the weights are good enough.

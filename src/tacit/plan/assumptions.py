@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError, unknown
-from tacit.schema import Attribute
 
 _CLOSE = 1e-9
 
@@ -63,20 +63,20 @@ Assumptions = Mapping[str, Assumption]
 
 def assume(attribute: Attribute, prevalence: Any, category: Any = None) -> Assumption:
     """The assumption that a prevalence describes; an error if it is no share or distribution."""
-    place = None if category is None else attribute.code(category)
+    code = None if category is None else attribute.code(category)
     if np.ndim(prevalence) == 0:
         share = check_share(prevalence, f"the prevalence of {attribute.name!r}")
-        place = attribute.size - 1 if place is None else place
+        code = attribute.size - 1 if code is None else code
         shares = np.full(attribute.size, (1 - share) / (attribute.size - 1))
-        shares[place] = share
-        return Assumption(attribute, shares, place)
+        shares[code] = share
+        return Assumption(attribute, shares, code)
     shares = np.array([check_share(p, f"a share of {attribute.name!r}") for p in prevalence])
     if len(shares) != attribute.size or abs(float(shares.sum()) - 1) > _CLOSE:
         raise DataError(
             f"the prevalence of {attribute.name!r} must be one share, or {attribute.size} shares "
             f"that sum to 1; got {len(shares)} with the sum {shares.sum():.6g}"
         )
-    return Assumption(attribute, shares / shares.sum(), place)
+    return Assumption(attribute, shares / shares.sum(), code)
 
 
 def assume_all(
@@ -92,14 +92,14 @@ def assume_all(
         if name not in design.schema:
             raise DataError(unknown("attribute", name, design.schema.names, " in prevalence"))
     default = 0.2 if isinstance(prevalence, Mapping) else prevalence
-    found = {}
+    assumptions = {}
     for attribute in design.schema:
         name = attribute.name
-        own = given.get(name, default)
-        fits = np.ndim(own) == 0 or name in given or name == only or len(design.schema) == 1
+        stated = given.get(name, default)
+        fits = np.ndim(stated) == 0 or name in given or name == only or len(design.schema) == 1
         chosen = category if name == only else None
-        found[name] = assume(attribute, own if fits else 0.2, chosen)
-    return found
+        assumptions[name] = assume(attribute, stated if fits else 0.2, chosen)
+    return assumptions
 
 
 def check_share(value: Any, what: str) -> float:

@@ -15,25 +15,42 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
-from tacit.bounds import is_undisguised
-from tacit.channel import Coin, truthful
-from tacit.design import Design
+from tacit.core.channel import Coin, truthful
+from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
-from tacit.plan.answer_privacy import AnswerPrivacy, PrivacyWish, answer_privacy
 from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number
-from tacit.plan.coin_family import EPSILON, POSTERIOR, CoinFamily, coin_family, coin_text
-from tacit.plan.group_power import BetweenGroups
-from tacit.plan.null_power import AgainstNull
-from tacit.plan.plan_subject import ANSWER, design_of, number_of_categories, one_question
-from tacit.plan.requirements import Comparison, Requirements, check_respondents, smallest
-from tacit.plan.safe_answer import safe_answer_biases
+from tacit.plan.expected import (
+    AnswerPrivacy,
+    PlannedQuestion,
+    PrivacyWish,
+)
+from tacit.plan.requirements import (
+    AgainstNull,
+    BetweenGroups,
+    Comparison,
+    Requirements,
+    check_respondents,
+    smallest,
+)
+from tacit.plan.subject import (
+    ANSWER,
+    EPSILON,
+    POSTERIOR,
+    CoinFamily,
+    coin_family,
+    coin_text,
+    design_of,
+    number_of_categories,
+    one_question,
+)
 from tacit.plan.survey_plan import QuestionPlan, SurveyPlan
 from tacit.reconstruction.interval import check_level
 
 
-def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solved for
+def plan(
     subject: Any,
     n: int | None = None,
     width: float | None = None,
@@ -70,30 +87,28 @@ def plan(  # noqa: PLR0913 - one argument per quantity that may be given or solv
     check_level(level)
     check_respondents(n)
     compared = _comparison(null, difference, by, group_share)
-    wanted = Requirements(width, power, compared, level)
+    required = Requirements(width, power, compared, level)
     wish = PrivacyWish(epsilon, odds, worst_posterior)
-    given = design_of(subject)
-    if given is not None:
+    design = design_of(subject)
+    if design is not None:
         if categories is not None:
             raise DataError("categories is for a coin or a family; a design has its own")
-        assumed = assume_all(given, prevalence, category, attribute)
+        assumed = assume_all(design, prevalence, category, attribute)
         named = isinstance(prevalence, Mapping) and by in prevalence
         if named and isinstance(compared, BetweenGroups):
-            wanted = replace(wanted, comparison=_of_prevalence(compared, assumed, group_share))
-        return _Task(given, _names(given, attribute, by), assumed, wanted).fixed(n, wish)
+            required = replace(required, comparison=_of_prevalence(compared, assumed, group_share))
+        return _Task(design, _names(design, attribute, by), assumed, required).fixed(n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
-    own = _assumed(subject, prevalence, categories, category)
-    if not isinstance(subject, Coin):
-        return _OpenTask(_family(subject, own, wish), own, wanted).solved(n, wish)
-    design = one_question(subject, own[ANSWER].attribute.size)
-    return _Task(design, (ANSWER,), own, wanted).fixed(n, wish)
-
-
-def _family(subject: Any, assumed: Assumptions, wish: PrivacyWish) -> CoinFamily:
-    """The open family; optimal channels are bounded by what the wish bounds."""
+    size = number_of_categories(subject, prevalence, categories)
+    answer = assume(one_question(truthful(), size).schema[ANSWER], prevalence, category)
+    if isinstance(subject, Coin):
+        design = one_question(subject, size)
+        return _Task(design, (ANSWER,), {ANSWER: answer}, required).fixed(n, wish)
+    # Optimal channels are bounded by what the wish bounds.
     figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
-    return coin_family(subject, assumed[ANSWER].shares.tolist(), figure)
+    family = coin_family(subject, answer.shares.tolist(), figure)
+    return _OpenTask(family, {ANSWER: answer}, required).solved(n, wish)
 
 
 def _comparison(
@@ -143,82 +158,76 @@ class _Task:
     design: Design
     names: tuple[str, ...]
     assumed: Assumptions
-    wanted: Requirements
+    required: Requirements
+
+    @cached_property
+    def questions(self) -> list[PlannedQuestion]:
+        """The questions to plan for."""
+        return [PlannedQuestion(self.design, name, self.assumed) for name in self.names]
 
     def fixed(self, n: int | None, wish: PrivacyWish) -> SurveyPlan:
         """Solve for n, or for what to expect from n."""
-        self._check()
-        if n is None and not self.wanted.given:
+        compared = self.required.comparison
+        for question in self.questions:
+            if compared is not None:
+                compared.check(question.own)
+            question.channel.require_reconstructable()
+        if n is None and not self.required.given:
             raise DataError("give n, or what it must reach: width, or power with a comparison")
-        if n is not None and self.wanted.given:
+        if n is not None and self.required.given:
             raise DataError(
                 "nothing is left to solve for: the disguise, n and what it must reach are given; "
                 "leave out n, leave out width and power, or give a family without its parameter"
             )
-        for name in self.names:
-            self._keep(name, wish)
+        for question in self.questions:
+            self._keep(question, wish)
         if n is not None:
-            return self.result(n, "width and power" if self.wanted.comparison else "width")
-        needed = [self.wanted.respondents(self.design, name, self.assumed) for name in self.names]
+            return self.result(n, "width and power" if compared else "width")
+        needed = [self.required.respondents(question) for question in self.questions]
         return self.result(max(needed), "respondents", needed)
 
-    def _check(self) -> None:
-        for name in self.names:
-            if self.wanted.comparison is not None:
-                self.wanted.comparison.check(self.assumed[name])
-            self.design.channel(self.design.closure([name])).require_reconstructable()
-
-    def _keep(self, name: str, wish: PrivacyWish) -> None:
+    def _keep(self, question: PlannedQuestion, wish: PrivacyWish) -> None:
         """Raise if the answer is disguised and less private than wished."""
-        if not wish or is_undisguised(self.design.group_of(name)):
+        group = self.design.group_of(question.name)
+        if not wish or not group.disguised:
             return
-        wish.check(self.assumed[name])
-        found = answer_privacy(self.design, name, self.assumed)
-        missed = wish.missed(found)
+        wish.check(question.own)
+        missed = wish.missed(question.privacy)
         if missed is not None:
             raise DesignError(
-                f"{name!r} with {coin_text(self.design.group_of(name).coin)} has "
-                f"{_figure(missed, found)}, more than the {wish.named[missed]:g} allowed; "
-                "disguise it more, or give a family without its parameter"
+                f"{question.name!r} with {coin_text(group.coin)} has "
+                f"{_figure(missed, question.privacy)}, more than the {wish.named[missed]:g} "
+                "allowed; disguise it more, or give a family without its parameter"
             )
 
     def result(self, n: int, solved: str, needed: Sequence[int] | None = None) -> SurveyPlan:
         """The plan with n respondents."""
-        each = needed if needed is not None else [None] * len(self.names)
-        questions = tuple(
-            self._question(name, n, own) for name, own in zip(self.names, each, strict=True)
-        )
-        return SurveyPlan(self.design, n, solved, self.wanted, self.assumed, questions)
+        respondents = needed if needed is not None else [None] * len(self.names)
+        plans = tuple(map(partial(self._question, n), self.questions, respondents))
+        return SurveyPlan(self.design, n, solved, self.required, self.assumed, plans)
 
-    def _question(self, name: str, n: int, needed: int | None) -> QuestionPlan:
-        own, wanted = self.assumed[name], self.wanted
-        place, compared = own.category, wanted.comparison
+    def _question(self, n: int, question: PlannedQuestion, needed: int | None) -> QuestionPlan:
+        own, required, compared = question.own, self.required, self.required.comparison
+        group = self.design.group_of(question.name)
+        disguised = group.disguised
         power = between = None
-        disguised = not is_undisguised(self.design.group_of(name))
         if compared is not None:
-            power = wanted.expected_power(self.design, name, self.assumed, n)
+            power = required.expected_power(question, n)
             if isinstance(compared, BetweenGroups):
-                between = compared.width(self.design, name, self.assumed, n, wanted.level)
+                between = compared.width(question, n, required.level)
         return QuestionPlan(
-            attribute=name,
-            coin=coin_text(self.design.group_of(name).coin),
-            category=None if place is None else own.attribute.categories[place],
-            prevalence=None if place is None else own.share,
-            width=wanted.expected_width(self.design, name, self.assumed, n),
+            attribute=question.name,
+            coin=coin_text(group.coin),
+            category=None if own.category is None else own.attribute.categories[own.category],
+            prevalence=None if own.category is None else own.share,
+            width=question.width(n, required.level),
             power=power,
             difference_width=between,
             respondents=needed,
             disguised=disguised,
-            privacy=answer_privacy(self.design, name, self.assumed),
-            biases=safe_answer_biases(self.design, name, self.assumed, n) if disguised else (),
+            privacy=question.privacy,
+            biases=question.biases(n) if disguised else (),
         )
-
-
-def _assumed(subject: Any, prevalence: Any, categories: int | None, category: Any) -> Assumptions:
-    """The assumption on the one question of a coin or a family."""
-    size = number_of_categories(subject, prevalence, categories)
-    own = one_question(truthful(), size).schema[ANSWER]
-    return {ANSWER: assume(own, prevalence, category)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,13 +236,13 @@ class _OpenTask:
 
     family: CoinFamily
     assumed: Assumptions
-    wanted: Requirements
+    required: Requirements
 
     def solved(self, n: int | None, wish: PrivacyWish) -> SurveyPlan:
         """The parameter by the wish for privacy, or by what n respondents must reach."""
         if wish:
             return self.task(self.most_accurate(wish)).fixed(n, PrivacyWish())
-        if n is None or not self.wanted.given:
+        if n is None or not self.required.given:
             raise DataError(
                 f"the parameter of {self.family.name} is open: give n and a width or a power to "
                 "solve for privacy, or bound the privacy by epsilon, odds or worst_posterior"
@@ -243,36 +252,34 @@ class _OpenTask:
     def task(self, step: int) -> _Task:
         """The task with the parameter at a step."""
         design = one_question(self.family.make(step), self.assumed[ANSWER].attribute.size)
-        return _Task(design, (ANSWER,), self.assumed, self.wanted)
+        return _Task(design, (ANSWER,), self.assumed, self.required)
 
     def most_accurate(self, wish: PrivacyWish) -> int:
         """The last step that is as private as wished."""
         wish.check(self.assumed[ANSWER])
 
-        def privacy(step: int) -> AnswerPrivacy:
-            return answer_privacy(self.task(step).design, ANSWER, self.assumed)
+        def missed(step: int) -> str | None:
+            return wish.missed(self.task(step).questions[0].privacy)
 
-        def breaks(step: int) -> bool:
-            return wish.missed(privacy(step)) is not None
-
-        if breaks(1):
-            coin, found = self.family.make(1), privacy(1)
-            missed = str(wish.missed(found))
+        first = missed(1)
+        if first is not None:
+            privacy = self.task(1).questions[0].privacy
             raise DesignError(
-                f"{self.family.name} cannot reach {missed} {wish.named[missed]:g}: its most "
-                f"private coin here, {coin_text(coin)}, has {_figure(missed, found)}"
+                f"{self.family.name} cannot reach {first} {wish.named[first]:g}: its most "
+                f"private coin here, {coin_text(self.family.make(1))}, has "
+                f"{_figure(first, privacy)}"
             )
-        if not breaks(self.family.last):
+        if missed(self.family.last) is None:
             return self.family.last
-        return smallest(breaks, 1, self.family.last) - 1
+        return smallest(lambda step: missed(step) is not None, 1, self.family.last) - 1
 
     def most_private(self, n: int) -> int:
-        """The first step that reaches what is wanted from n respondents."""
-        if self.wanted.comparison is not None:
-            self.wanted.comparison.check(self.assumed[ANSWER])
+        """The first step that reaches what is required from n respondents."""
+        if self.required.comparison is not None:
+            self.required.comparison.check(self.assumed[ANSWER])
 
         def enough(step: int) -> bool:
-            return self.wanted.met(self.task(step).design, ANSWER, self.assumed, n)
+            return self.required.met(self.task(step).questions[0], n)
 
         if not enough(self.family.last):
             best = self.task(self.family.last).result(n, "privacy")
@@ -285,7 +292,7 @@ class _OpenTask:
         return smallest(enough, 0, self.family.last)
 
 
-def _figure(name: str, found: AnswerPrivacy) -> str:
-    value = getattr(found, name)
+def _figure(name: str, privacy: AnswerPrivacy) -> str:
+    value = getattr(privacy, name)
     shown = "infinite" if math.isinf(value) else f"{value:.4g}"
     return f"{name} {shown}"

@@ -7,28 +7,32 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit import outward
-from tacit.bounds import is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design
+import numpy as np
+
+from tacit.core.channel.numbers import sum_up
+from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
+from tacit.core.design import Design
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
-from tacit.plan.answer_privacy import AnswerPrivacy
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.plan.assumptions import Assumptions
-from tacit.plan.coin_family import coin_text
-from tacit.plan.expected_estimate import asked_width
+from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, SafeAnswerBias
 from tacit.plan.requirements import Requirements
-from tacit.plan.safe_answer import SafeAnswerBias
-from tacit.question_conditions import DOES_NOT_APPLY, QuestionCondition
-from tacit.schema import Label
-from tacit.table import Table
+from tacit.plan.subject import coin_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ANY = "any"
+#: Numbers of respondents on a curve, over this factor on either side of the planned one.
+_POINTS, _FACTOR = 13, 8
+#: Questions that get a curve of their own.
+_MOST_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class QuestionPlan:
     @property
     def tolerated(self) -> float | None:
         """The smallest shown share of carriers whose safe answers exceed the width, if any."""
-        found = (each.carriers for each in self.biases if abs(each.bias) > self.width)
-        return next(found, None)
+        large = (bias.carriers for bias in self.biases if abs(bias.bias) > self.width)
+        return next(large, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +87,28 @@ class SurveyPlan:
     @property
     def power(self) -> float | None:
         """The smallest power; None without a comparison."""
-        known = [each.power for each in self.questions if each.power is not None]
-        return min(known, default=None)
+        return min((q.power for q in self.questions if q.power is not None), default=None)
 
     @property
     def epsilon(self) -> float:
         """Local differential privacy of the least private question that is disguised."""
-        return max(each.epsilon for each in self._disguised)
+        return max(privacy.epsilon for privacy in self._disguised)
 
     @property
     def odds(self) -> float:
         """The largest factor by which the report of one disguised question changes odds."""
-        return max(each.odds for each in self._disguised)
+        return max(privacy.odds for privacy in self._disguised)
 
     @property
     def worst_posterior(self) -> float:
         """The largest probability of an answer after the report of its disguised question."""
-        return max(each.worst_posterior for each in self._disguised)
+        return max(privacy.worst_posterior for privacy in self._disguised)
 
     @property
     def _disguised(self) -> list[AnswerPrivacy]:
         """The privacy of the disguised questions; of all if none is."""
-        known = [each.privacy for each in self.questions if each.disguised]
-        return known or [each.privacy for each in self.questions]
+        disguised = [q.privacy for q in self.questions if q.disguised]
+        return disguised or [q.privacy for q in self.questions]
 
     @property
     def record_epsilon(self) -> float:
@@ -115,7 +118,7 @@ class SurveyPlan:
     @property
     def disguised_epsilon(self) -> float:
         """The same for the disguised answers alone."""
-        groups = [group for group in self.design.groups if not is_undisguised(group)]
+        groups = [group for group in self.design.groups if group.disguised]
         return sum_up(self.design.channel(group.attributes).epsilon for group in groups)
 
     def __getitem__(self, attribute: str) -> QuestionPlan:
@@ -127,101 +130,102 @@ class SurveyPlan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Where the plan is less safe than its widths and its single answers look."""
-        found = [_bias_warning(share, self.questions) for share in self._exceeded]
+        exceeded = {q.tolerated for q in self.questions if q.tolerated is not None}
+        warnings = [_bias_warning(share, self.questions) for share in sorted(exceeded)]
         if len(self.design.schema) > 1 and math.isinf(self.disguised_epsilon):
-            found.append(
+            warnings.append(
                 "epsilon of the disguised answers together is infinite: a whole record discloses "
                 "more than its single answers"
             )
-        return (*found, *map(self._asked_warning, self.design.conditions))
+        return (*warnings, *map(self._asked_warning, self.design.conditions))
 
     def _asked_warning(self, condition: QuestionCondition) -> str:
         """The interval of a conditional question among those who are asked."""
         name = condition.attribute
         attribute, shares = self.design.schema[name], self.assumed[name].shares
-        asked = 1 - float(shares[attribute.code(DOES_NOT_APPLY)])
-        told = f"{name} is asked if {condition}; its interval is of shares of all respondents"
-        if asked <= 0:
-            return f"{told}, and nobody is assumed to be asked"
-        width = asked_width(self.design, name, self.assumed, self.n, self.level)
-        among = f"among the {100 * asked:.1f} % assumed to be asked"
-        return f"{told}; {among} it is ± {100 * width:.1f} points"
-
-    @property
-    def _exceeded(self) -> list[float]:
-        """Shares of carriers whose safe answers exceed the width of some question first."""
-        return sorted({each.tolerated for each in self.questions if each.tolerated is not None})
+        share = 1 - float(shares[attribute.code(DOES_NOT_APPLY)])
+        sentence = f"{name} is asked if {condition}; its interval is of shares of all respondents"
+        if share <= 0:
+            return f"{sentence}, and nobody is assumed to be asked"
+        question = PlannedQuestion(self.design, name, self.assumed)
+        width = question.width_among_asked(self.n, self.level)
+        among = f"among the {100 * share:.1f} % assumed to be asked"
+        return f"{sentence}; {among} it is ± {100 * width:.1f} points"
 
     def tables(self) -> list[Table]:
         """What to expect, the privacy, the bias of safe answers, and the budget of a record."""
-        shown = [self._expected(), self._privacy(), self._biases()]
+        shown = [self.to_table(), self._privacy(), self._biases()]
         if len(self.design.schema) > 1:
             shown.append(self._budget())
         return [table for table in shown if table.rows]
 
-    def _title(self) -> str:
-        n = number_of(self.n, "respondent")
-        confidence = f"{100 * self.level:g} % intervals"
-        return f"Plan for {n}, {confidence}; solved for: {self.solved}"
+    def notes(self) -> list[str]:
+        """Warnings, below the tables."""
+        return [f"warning: {text}" for text in self.warnings]
 
-    def _expected(self) -> Table:
+    def to_table(self) -> Table:
+        """What to expect: a row per question; `tables` has the privacy and the biases too."""
         compared, needed = self.power is not None, self.questions[0].respondents is not None
         heads = ["question", "disguise", "answer", "share", "interval"]
         heads += ["power"] * compared + ["respondents needed"] * needed
         rows = []
-        for each in self.questions:
-            category = ANY if each.category is None else str(each.category)
-            row = [each.attribute, each.coin, category, _percent(each.prevalence)]
-            row.append(f"± {100 * each.width:.2f} points")
-            row += [_percent(each.power)] * compared
-            row += ["" if each.respondents is None else f"{each.respondents:,}"] * needed
+        for question in self.questions:
+            category = ANY if question.category is None else str(question.category)
+            row = [question.attribute, question.coin, category, _percent(question.prevalence)]
+            row.append(f"± {100 * question.width:.2f} points")
+            row += [_percent(question.power)] * compared
+            row += ["" if question.respondents is None else f"{question.respondents:,}"] * needed
             rows.append(row)
-        comparison = self.requirements.comparison
-        title = self._title() + (f"\nPower {comparison}" if compared else "")
+        title = (
+            f"Plan for {number_of(self.n, 'respondent')}, {100 * self.level:g} % intervals; "
+            f"solved for: {self.solved}"
+        )
+        title += f"\nPower {self.requirements.comparison}" if compared else ""
         return Table(heads, rows, title, "lllr" + "r" * (len(heads) - 4))
 
     def _privacy(self) -> Table:
         heads = ("question", "epsilon", "odds, at most", "worst posterior", "of this answer")
         rows = [
             [
-                each.attribute,
-                outward.epsilon(each.privacy.epsilon),
-                _times(each.privacy.odds),
-                outward.up(each.privacy.worst_posterior),
-                "" if each.privacy.suspicion is None else outward.up(each.privacy.suspicion),
+                q.attribute,
+                rounding.epsilon(q.privacy.epsilon),
+                _times(q.privacy.odds),
+                rounding.up(q.privacy.worst_posterior),
+                "" if q.privacy.suspicion is None else rounding.up(q.privacy.suspicion),
             ]
-            for each in self.questions
+            for q in self.questions
         ]
         return Table(heads, rows, "Privacy of each answer, from its own report")
 
     def _biases(self) -> Table:
-        known = [each for each in self.questions if each.biases]
-        shares = [bias.carriers for bias in known[0].biases] if known else []
+        biased = [q for q in self.questions if q.biases]
+        shares = [bias.carriers for bias in biased[0].biases] if biased else []
         heads = ["question", "planned", *(f"{100 * share:g} % of carriers" for share in shares)]
         rows = [
-            [each.attribute, f"± {100 * each.width:.2f}"]
-            + [f"{100 * bias.bias:+.2f}" for bias in each.biases]
-            for each in known
+            [q.attribute, f"± {100 * q.width:.2f}"]
+            + [f"{100 * bias.bias:+.2f}" for bias in q.biases]
+            for q in biased
         ]
         title = "Bias in points if some carriers always give the safe answer"
         return Table(heads, rows, title)
 
     def _budget(self) -> Table:
         rows = [
-            [", ".join(group.attributes), coin_text(group.coin), self._group_epsilon(group)]
+            [
+                ", ".join(group.attributes),
+                coin_text(group.coin),
+                rounding.epsilon(self.design.channel(group.attributes).epsilon),
+            ]
             for group in self.design.groups
         ]
-        if any(is_undisguised(group) for group in self.design.groups):
-            rows.append(["all disguised answers", "", outward.epsilon(self.disguised_epsilon)])
-        rows.append(["the whole record", "", outward.epsilon(self.record_epsilon)])
+        if any(not group.disguised for group in self.design.groups):
+            rows.append(["all disguised answers", "", rounding.epsilon(self.disguised_epsilon)])
+        rows.append(["the whole record", "", rounding.epsilon(self.record_epsilon)])
         return Table(("group", "disguise", "epsilon"), rows, "Privacy budget of a record", "llr")
-
-    def _group_epsilon(self, group: Any) -> str:
-        return outward.epsilon(self.design.channel(group.attributes).epsilon)
 
     def columns(self) -> dict[str, list[Any]]:
         """A row per question."""
-        rows = [_plain(each) for each in self.questions]
+        rows = [_plain(question) for question in self.questions]
         names = max(rows, key=len)
         return {name: [row.get(name) for row in rows] for name in names}
 
@@ -248,7 +252,7 @@ class SurveyPlan:
                 "epsilon": self.record_epsilon,
                 "epsilon_disguised": self.disguised_epsilon,
             },
-            "questions": [_plain(each) for each in self.questions],
+            "questions": [_plain(question) for question in self.questions],
             "groups": [
                 {
                     "attributes": list(group.attributes),
@@ -259,14 +263,38 @@ class SurveyPlan:
             ],
             "warnings": list(self.warnings),
         }
-        plain: dict[str, Any] = outward.finite(content)
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def plot(self) -> Figure:
         """Half the width of the intervals against the number of respondents; needs `plot`."""
         with optional_imports():
-            from tacit.plan.plan_plots import plot_plan
-        return plot_plan(self)
+            from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        around = self.n * np.geomspace(1 / _FACTOR, _FACTOR, _POINTS)
+        numbers = sorted({max(1, round(number)) for number in around})
+        for question in self.questions[:_MOST_CURVES]:
+            name = question.attribute
+            planned = PlannedQuestion(self.design, name, self.assumed)
+            widths = [100 * planned.width(n, self.level) for n in numbers]
+            (line,) = axes.plot(numbers, widths, lw=1.6, label=f"{name}: {question.coin}")
+            color = line.get_color()
+            axes.plot([self.n], [100 * question.width], "o", ms=5, color=color)
+            for bias in question.biases:
+                if bias.carriers == 0.1:
+                    axes.axhline(100 * abs(bias.bias), lw=0.8, ls=":", color=color)
+        log_axis(axes, "x")
+        log_axis(axes, "y")
+        axes.set_xlabel("respondents")
+        axes.set_ylabel(f"half the width of a {100 * self.level:g} % interval, points of 100")
+        respondents = number_of(self.n, "respondent")
+        title = f"{respondents} planned; dotted: bias if 10 % of carriers deny"
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.grid(alpha=0.25, lw=0.5, which="both")
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
     def __str__(self) -> str:
         texts = [table.text() for table in self.tables()]
@@ -277,16 +305,16 @@ class SurveyPlan:
     def _repr_html_(self) -> str:
         import html
 
-        told = "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
-        return "".join(table.html() for table in self.tables()) + told
+        warnings = "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
+        return "".join(table.html() for table in self.tables()) + warnings
 
 
 def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:
     named = [
-        f"{each.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * each.width:.2f})"
-        for each in questions
-        for bias in each.biases
-        if each.tolerated == share == bias.carriers
+        f"{q.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * q.width:.2f})"
+        for q in questions
+        for bias in q.biases
+        if q.tolerated == share == bias.carriers
     ]
     return (
         f"if {100 * share:g} % of carriers always give the safe answer, the bias exceeds the "
@@ -300,9 +328,20 @@ def _plain(question: QuestionPlan) -> dict[str, Any]:
     return plain | privacy | {f"bias_{b.carriers:g}": b.bias for b in question.biases}
 
 
+def log_axis(axes: Axes, name: str) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    getattr(axes, f"set_{name}scale")("log")
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _times(odds: float) -> str:
-    return "without limit" if math.isinf(odds) else f"{outward.up(odds, 2)}-fold"
+    return "without limit" if math.isinf(odds) else f"{rounding.up(odds, 2)}-fold"

@@ -9,36 +9,169 @@ many; pairs of answers and the privacy of a record are not.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit import outward
-from tacit.channel import Coin
-from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.files import Progress
-from tacit.label_codes import frame_of
-from tacit.number_text import number_of
-from tacit.plan.answer_privacy import PrivacyWish, answer_privacy
-from tacit.plan.assumptions import check_share
-from tacit.plan.coin_family import EPSILON, POSTERIOR
-from tacit.plan.question_layout import Layout, Questions, layouts
-from tacit.plan.requirements import Requirements, check_respondents
-from tacit.plan.safe_answer import safe_answer_biases
+from tacit.core.channel import Coin, truthful
+from tacit.core.design import Design, Group
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, DesignError, unknown
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table, TabularResult
+from tacit.plan.assumptions import Assumptions, assume_all, check_share
+from tacit.plan.expected import (
+    PlannedQuestion,
+    PrivacyWish,
+    estimate_from,
+    expected_widths,
+    true_table,
+)
+from tacit.plan.requirements import Requirements, check_respondents, smallest
+from tacit.plan.subject import (
+    EPSILON,
+    POSTERIOR,
+    coin_family,
+    coin_text,
+    design_of,
+    labels_of,
+    number_of_categories,
+)
+from tacit.plan.survey_plan import log_axis
 from tacit.reconstruction.interval import check_level
-from tacit.table import Table, TabularResult
+from tacit.records import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Questions in groups: a design per step, from 1 (most private) to `last`; one step if fixed.
+
+    `distinct` are the attributes whose widths may differ: one if all questions are alike.
+    """
+
+    assumed: Assumptions
+    distinct: tuple[str, ...]
+    last: int
+    design: Callable[[int], Design]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one step only."""
+        return self.last == 1
+
+    def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
+        """The most accurate step whose answers keep each bound, without repetition."""
+        steps = map(self._most_accurate, wishes)
+        return list(dict.fromkeys(step for step in steps if step is not None))
+
+    def _most_accurate(self, wish: PrivacyWish) -> int | None:
+        name = self.distinct[0]
+
+        def breaks(step: int) -> bool:
+            return wish.missed(self.question(step, name).privacy) is not None
+
+        if breaks(1):
+            return None
+        return smallest(breaks, 1, self.last) - 1 if breaks(self.last) else self.last
+
+    def question(self, step: int, name: str) -> PlannedQuestion:
+        """A question with the parameter at a step."""
+        return PlannedQuestion(self.design(step), name, self.assumed)
+
+    def text(self, step: int) -> str:
+        """The coins of the groups."""
+        coins = dict.fromkeys(coin_text(group.coin) for group in self.design(step).groups)
+        return ", ".join(coins)
+
+    def pair_width(self, step: int, n: int, level: float) -> float | None:
+        """Half the width of the widest interval of a pair of planned categories.
+
+        Pairs in one group and across two groups; None for a single question.
+        """
+        design = self.design(step)
+        first, *others = design.groups
+        pairs = [first.attributes[:2]] if len(first.attributes) > 1 else []
+        pairs += [(first.attributes[0], others[-1].attributes[-1])] if others else []
+        return max((self._pair(design, pair, n, level) for pair in pairs), default=None)
+
+    def _pair(self, design: Design, pair: Sequence[str], n: int, level: float) -> float:
+        channel = design.channel(design.jointly_reported(pair))
+        table = channel.disguised(true_table(channel, self.assumed))
+        widths = expected_widths(estimate_from(channel, table, 2, n), level)
+        categories = [self.assumed[name].category for name in pair]
+        if None in categories:
+            return float(widths.max())
+        return float(widths[tuple(code for code in categories if code is not None)])
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Questions that are alike: their number, their shares, and how to group them.
+
+    `figure` is the figure of privacy that optimal channels are bounded by.
+    """
+
+    number: int
+    prevalence: Any
+    categories: int | None
+    groups: tuple[int, ...]
+    figure: str
+
+
+def layouts(subject: Any, questions: Questions) -> Iterator[Layout]:
+    """A layout per number of groups that the family allows; one for a design."""
+    given = design_of(subject)
+    if given is not None:
+        assumed = assume_all(given, questions.prevalence)
+        yield Layout(assumed, given.schema.names, 1, lambda _: given)
+        return
+    size = number_of_categories(subject, questions.prevalence, questions.categories)
+    schema = Schema([Attribute(f"q{i + 1}", labels_of(size)) for i in range(questions.number)])
+    plain = Design(schema, [Group(schema.names, truthful())])
+    assumed = assume_all(plain, dict.fromkeys(schema.names, questions.prevalence))
+    first = schema.names[:1]
+    make: Callable[[int], Coin]
+    if isinstance(subject, Coin):
+        last, make = 1, lambda _: subject
+    else:
+        family = coin_family(subject, assumed[first[0]].shares.tolist(), questions.figure)
+        last, make = family.last, lru_cache(maxsize=64)(family.make)
+
+    def grouped(parts: list[list[str]], step: int) -> Design:
+        return Design(schema, [Group(part, make(step)) for part in parts])
+
+    refusals, n_layouts = [], 0
+    for count in questions.groups:
+        parts = [part.tolist() for part in np.array_split(np.array(schema.names), count)]
+        design = partial(grouped, parts)
+        try:
+            design(1)
+        except DesignError as error:
+            refusals.append(error)  # a family for single questions only
+            continue
+        n_layouts += 1
+        yield Layout(assumed, first, last, design)
+    if refusals and not n_layouts:
+        raise refusals[-1]
+
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 #: Bounds on the worst posterior: this far from the largest share to 1.
 _PARTS = (0.2, 0.4, 0.6, 0.8, 0.9)
 #: The share of carriers whose bias is shown.
 _CARRIERS = 0.1
+#: Several families may be the same channel: dashes show the curve below.
+_STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
@@ -89,7 +222,7 @@ class Tradeoff(TabularResult):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
-        plain: dict[str, Any] = outward.finite(
+        plain: dict[str, Any] = rounding.finite(
             {
                 "tacit": "tradeoff",
                 "version": 1,
@@ -116,6 +249,10 @@ class Tradeoff(TabularResult):
         """The table alone."""
         return [self.to_table()]
 
+    def notes(self) -> list[str]:
+        """Warnings, below the tables."""
+        return [f"warning: {text}" for text in self.warnings]
+
     def to_table(self) -> Table:
         """The points as a person reads them."""
         several = self.questions > 1
@@ -123,13 +260,13 @@ class Tradeoff(TabularResult):
         heads.append("posterior")
         heads += ["respondents", "width"] + ["pair"] * several + ["bias"]
         rows = []
-        for each in self.points:
-            row = [each.text] + [str(each.groups)] * several + [outward.epsilon(each.epsilon)]
-            row += [outward.epsilon(each.record_epsilon)] * several
-            row.append(outward.up(each.worst_posterior))
-            row += [f"{each.respondents:,}", f"± {100 * each.width:.2f}"]
-            row += [f"± {100 * (each.pair_width or math.nan):.2f}"] * several
-            row.append("" if each.bias is None else f"{100 * each.bias:+.2f}")
+        for point in self.points:
+            row = [point.text] + [str(point.groups)] * several + [rounding.epsilon(point.epsilon)]
+            row += [rounding.epsilon(point.record_epsilon)] * several
+            row.append(rounding.up(point.worst_posterior))
+            row += [f"{point.respondents:,}", f"± {100 * point.width:.2f}"]
+            row += [f"± {100 * (point.pair_width or math.nan):.2f}"] * several
+            row.append("" if point.bias is None else f"{100 * point.bias:+.2f}")
             rows.append(row)
         questions = number_of(self.questions, "question")
         title = (
@@ -141,11 +278,37 @@ class Tradeoff(TabularResult):
     def plot(self) -> Figure:
         """Width or respondents against privacy, a curve per candidate; needs the extra `plot`."""
         with optional_imports():
-            from tacit.plan.plan_plots import plot_tradeoff
-        return plot_tradeoff(self)
+            from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        curves: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        for point in self.points:
+            height = float(point.respondents) if self.solved == "respondents" else 100 * point.width
+            across = point.worst_posterior
+            if self.figure == EPSILON:
+                across = point.record_epsilon if self.questions > 1 else point.epsilon
+            curves.setdefault((point.candidate, point.groups), []).append((across, height))
+        for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
+            label = name if self.questions == 1 else f"{name}, {number_of(groups, 'group')}"
+            points = [point for point in curves[name, groups] if math.isfinite(point[0])]
+            if points:
+                line = zip(*sorted(points), strict=True)
+                axes.plot(*line, marker=marker, ms=4, ls=style, label=label)
+            else:
+                axes.plot([], [], label=f"{label}: epsilon is infinite")
+        log_axis(axes, "y")
+        scope = "a record" if self.questions > 1 and self.figure == EPSILON else "an answer"
+        shown = self.figure.replace("_", " ")
+        axes.set_xlabel(f"{shown} of {scope}: further left is more private")
+        width = f"half the width of a {100 * self.level:g} % interval, points of 100"
+        axes.set_ylabel("respondents" if self.solved == "respondents" else width)
+        axes.grid(alpha=0.25, lw=0.5, which="both")
+        axes.legend(frameon=False, fontsize=9)
+        return figure
 
 
-def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
+def tradeoff(
     candidates: Any,
     n: int | None = None,
     width: float | None = None,
@@ -178,16 +341,16 @@ def tradeoff(  # noqa: PLR0913 - one argument per quantity, as in `plan`
     check_respondents(n)
     if type(questions) is not int or questions < 1:
         raise DataError(f"questions must be a whole number from 1, got {questions!r}")
-    wanted = Requirements(width, None, None, level)
+    required = Requirements(width, None, None, level)
     planned = Questions(questions, prevalence, categories, _group_counts(questions, groups), figure)
     wishes = _wishes(figure, bounds, prevalence)
     points: list[TradeoffPoint] = []
     named = _labelled(candidates)
-    for place, (name, subject) in enumerate(named):
-        progress(place / len(named))
+    for done, (name, subject) in enumerate(named):
+        progress(done / len(named))
         for layout in layouts(subject, planned):
             steps = [1] if layout.fixed else layout.steps(wishes)
-            points += [_point(name, layout, step, n, wanted) for step in steps]
+            points += [_point(name, layout, step, n, required) for step in steps]
     if not points:
         raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
     solved = "width" if n is not None else "respondents"
@@ -210,8 +373,8 @@ def _largest_share(prevalence: Any) -> float:
     """The share of the most common answer to a yes/no question, or of a distribution."""
     if isinstance(prevalence, Mapping):
         return 0.5
-    given = [check_share(each, "a prevalence") for each in np.ravel(prevalence).tolist()]
-    return max(given) if len(given) > 1 else max(given[0], 1 - given[0])
+    shares = [check_share(share, "a prevalence") for share in np.ravel(prevalence).tolist()]
+    return max(shares) if len(shares) > 1 else max(shares[0], 1 - shares[0])
 
 
 def _labelled(candidates: Any) -> list[tuple[str, Any]]:
@@ -221,15 +384,15 @@ def _labelled(candidates: Any) -> list[tuple[str, Any]]:
         raise DataError(
             f"candidates must be a list of coins, families or designs, got {candidates!r}"
         )
-    return [(_label(subject, place), subject) for place, subject in enumerate(candidates, 1)]
+    return [(_label(subject, number), subject) for number, subject in enumerate(candidates, 1)]
 
 
-def _label(subject: Any, place: int) -> str:
+def _label(subject: Any, number: int) -> str:
     if isinstance(subject, str):
         return subject
     if isinstance(subject, Coin):
         return subject.family
-    return str(getattr(subject, "__name__", f"design {place}")).replace("<lambda>", "family")
+    return str(getattr(subject, "__name__", f"design {number}")).replace("<lambda>", "family")
 
 
 def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ...]:
@@ -240,23 +403,22 @@ def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ..
 
 
 def _point(
-    name: str, layout: Layout, step: int, n: int | None, wanted: Requirements
+    name: str, layout: Layout, step: int, n: int | None, required: Requirements
 ) -> TradeoffPoint:
-    design, assumed = layout.design(step), layout.assumed
-    names = design.schema.names
+    design, names = layout.design(step), layout.design(step).schema.names
+    questions = [layout.question(step, attribute) for attribute in layout.distinct]
     if n is None:
-        n = max(wanted.respondents(design, each, assumed) for each in layout.distinct)
-    privacy = [answer_privacy(design, each, assumed) for each in layout.distinct]
-    biases = safe_answer_biases(design, names[0], assumed, n)
+        n = max(required.respondents(question) for question in questions)
+    biases = layout.question(step, names[0]).biases(n)
     return TradeoffPoint(
         candidate=name,
         disguise=layout.text(step),
         groups=len(design.groups),
-        epsilon=max(each.epsilon for each in privacy),
+        epsilon=max(question.privacy.epsilon for question in questions),
         record_epsilon=design.channel(names).epsilon,
-        worst_posterior=max(each.worst_posterior for each in privacy),
+        worst_posterior=max(question.privacy.worst_posterior for question in questions),
         respondents=n,
-        width=max(wanted.expected_width(design, each, assumed, n) for each in layout.distinct),
-        pair_width=layout.pair_width(step, n, wanted.level),
-        bias=next((each.bias for each in biases if each.carriers == _CARRIERS), None),
+        width=max(question.width(n, required.level) for question in questions),
+        pair_width=layout.pair_width(step, n, required.level),
+        bias=next((bias.bias for bias in biases if bias.carriers == _CARRIERS), None),
     )

@@ -2,7 +2,7 @@
 
 from tacit.privacy.comparison import Comparison, compare_schemes, pse_curve
 from tacit.privacy.prior import Prior, prior_of
-from tacit.privacy.published_rules import Rule
+from tacit.privacy.published_model import Rule
 from tacit.privacy.repeated import Repeated, repeated
 from tacit.privacy.report import Report, report
 from tacit.privacy.risk import Figures, check_delta, figures

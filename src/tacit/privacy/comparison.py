@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit import outward
-from tacit.arrays import Array
-from tacit.channel import Coin, related, truthful, unrelated
-from tacit.channel.numbers import Number, fraction
-from tacit.design import Design, Group
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, related, truthful, unrelated
+from tacit.core.channel.numbers import Number, fraction
+from tacit.core.design import Design, Group
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
+from tacit.output import rounding
+from tacit.output.table import Table, latex_of, markdown_of
 from tacit.privacy.prior import prior_of
 from tacit.privacy.scopes import Limits, Scopes, measure
 from tacit.reconstruction.interval import check_level
-from tacit.schema import Schema
-from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,21 +96,21 @@ class Comparison:
         """theta and a figure of one scheme."""
         if figure not in COLUMNS[3:]:
             raise DataError(unknown("figure", figure, COLUMNS[3:]))
-        own = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
-        if not own:
+        points = [p for p in self.points if (p.scheme, p.groups) == (scheme, groups)]
+        if not points:
             raise DataError(f"{scheme!r} with {groups!r} groups was not compared")
-        return [p.theta for p in own], [getattr(p, figure) for p in own]
+        return [p.theta for p in points], [getattr(p, figure) for p in points]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
-        plain: dict[str, Any] = outward.finite(self.columns())
+        head = {"tacit": "comparison", "version": 1, "prior": self.prior}
+        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.columns()}
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def to_json(self) -> str:
         """JSON text."""
-        head = {"tacit": "comparison", "version": 1, "prior": self.prior}
-        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.to_dict()}
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row per point."""
@@ -118,13 +118,13 @@ class Comparison:
 
     def lead(self) -> list[str]:
         """What the figures rest on."""
-        known = [f"Prior: {self.prior}. Privacy is rounded down."]
-        return [f"warning: {_UNRELATED}\n", *known] if self.assumes_unrelated else known
+        basis = [f"Prior: {self.prior}. Privacy is rounded down."]
+        return [f"warning: {_UNRELATED}\n", *basis] if self.assumes_unrelated else basis
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
         error = max(point.stderr for point in self.points)
-        said = f"Large groups by Monte Carlo, {outward.monte_carlo(error)}."
+        said = f"Large groups by Monte Carlo, {rounding.monte_carlo(error)}."
         return [
             "PSE: how often a guess drawn from the posterior of an answer's own report is wrong, "
             "the smallest of all attributes; the groups do not change it.",
@@ -148,10 +148,10 @@ class Comparison:
         """A column per figure, a row per point."""
         return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
 
-    def figure(self) -> Figure:
+    def plot(self) -> Figure:
         """PSE of an attribute and MAP privacy of the record over theta."""
         with optional_imports():
-            from tacit.privacy.privacy_plots import curves
+            from tacit.privacy.page import curves
 
         return curves(self)
 
@@ -168,23 +168,23 @@ def _row(point: Point) -> list[str]:
         point.scheme,
         str(point.groups),
         f"{point.theta:g}",
-        outward.down(point.pse),
-        outward.down(point.pse_record),
-        outward.down(point.map_record),
-        outward.up(point.worst_record),
-        outward.epsilon(point.epsilon),
-        outward.up(point.stderr, 4) if point.stderr else "",
+        rounding.down(point.pse),
+        rounding.down(point.pse_record),
+        rounding.down(point.map_record),
+        rounding.up(point.worst_record),
+        rounding.epsilon(point.epsilon),
+        rounding.up(point.stderr, 4) if point.stderr else "",
     ]
 
 
-def _by_theta(found: Comparison, scheme: str) -> Table:
+def _by_theta(comparison: Comparison, scheme: str) -> Table:
     """Head and rows of one scheme; its PSE is the same for every grouping."""
-    groups = list(dict.fromkeys(p.groups for p in found.points if p.scheme == scheme))
-    thetas, pse = found.curve(scheme, groups[0], "pse")
-    records = [found.curve(scheme, g, "map_record")[1] for g in groups]
+    groups = list(dict.fromkeys(p.groups for p in comparison.points if p.scheme == scheme))
+    thetas, pse = comparison.curve(scheme, groups[0], "pse")
+    records = [comparison.curve(scheme, g, "map_record")[1] for g in groups]
     head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
     lines = zip(thetas, pse, *records, strict=True)
-    rows = [[f"{theta:g}", *map(outward.down, values)] for theta, *values in lines]
+    rows = [[f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines]
     return Table(head, rows)
 
 
@@ -210,25 +210,27 @@ def compare_schemes(
             raise DataError(f"groups must be whole numbers of at least 1, got {g!r}")
     possible = [g for g in groups if g <= len(schema)]
     plain = grouped(schema, 1, lambda part: truthful())
-    known = prior_of(prior, plain, limits.rng, limits.priors)
+    checked_prior = prior_of(prior, plain, limits.rng, limits.priors)
     points = [
-        _point(name, g, theta, measure(grouped(schema, g, partial(make, theta)), known, limits))
+        _point(
+            name, g, theta, measure(grouped(schema, g, partial(make, theta)), checked_prior, limits)
+        )
         for (name, make), g, theta in product(schemes.items(), possible, exact)
     ]
-    return Comparison(tuple(points), known.source, not known.ties_all)
+    return Comparison(tuple(points), checked_prior.source, not checked_prior.ties_all)
 
 
-def _point(scheme: str, groups: int, theta: Fraction, found: Scopes) -> Point:
-    record = found.record.from_record
+def _point(scheme: str, groups: int, theta: Fraction, scopes: Scopes) -> Point:
+    record = scopes.record.from_record
     return Point(
         scheme,
         groups,
         float(theta),
-        pse=min(scope.alone.pse for scope in found.attributes.values()),
+        pse=min(scope.alone.pse for scope in scopes.attributes.values()),
         pse_record=record.pse,
         map_record=record.map_privacy,
         worst_record=record.worst_posterior,
-        epsilon=found.record.epsilon,
+        epsilon=scopes.record.epsilon,
         stderr=0.0 if record.stderr is None else max(record.stderr[:2]),
     )
 

@@ -1,7 +1,7 @@
 """An adversary who also knows a person's other true answers: a colleague, a spouse.
 
 Given the other true answers of the group, only few outcomes of a report differ in what they say
-about the target (METHODS 12). With x the target's true category and c the known others:
+about the target. With x the target's true category and c the known others:
 
     keep or replace    the others are reported as they are (k outcomes, one per reported category
                        y: theta [x = y] + (1 - theta) P(y, c drawn)), or not: then a draw was
@@ -25,15 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.design import Design
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.channel import DenseKernel, Kernel, uncertainty
+from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.privacy.kernels import DenseKernel, Kernel, entries, kernel_of
-from tacit.privacy.prior import Prior
-from tacit.privacy.prior_table import PriorTable
-from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked, uncertainty
-from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, draw_true, turns
-from tacit.privacy.scopes import Limits
+from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true, turns
 
 
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
@@ -56,25 +54,25 @@ def risk_knowing(
         return _risk(design, prior, name, design.schema.names, _Draws(prior, limits))
     if name in known:
         raise DataError(f"{name!r} is the target; name other attributes as known")
-    asked = [name, *known]
-    for left in design.closure(asked):
-        if left not in asked:
+    names = [name, *known]
+    for left in design.jointly_reported(names):
+        if left not in names:
             raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
-    own = prior.marginal(asked)
-    return _risk(design, own, name, asked, _Draws(own, limits))
+    marginal = prior.marginal(names)
+    return _risk(design, marginal, name, names, _Draws(marginal, limits))
 
 
-def _risk(design: Design, prior: Prior, name: str, asked: Sequence[str], draws: _Draws) -> Risk:
+def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draws: _Draws) -> Risk:
     """The risk of one attribute; all others `asked` are known."""
-    target = _Target.of(design, name, asked)
-    place = next(i for i, block in enumerate(prior.blocks) if name in block.names)
-    tied = prior.blocks[place]
+    target = _Target.of(design, name, involved)
+    index = next(i for i, block in enumerate(prior.blocks) if name in block.names)
+    tied = prior.blocks[index]
     apart = [n for n in target.mates if n not in tied.names]
     names = [name, *(n for n in tied.names if n != name), *apart]
     if math.prod(design.schema[n].size for n in names) <= draws.limits.max_cells:
         return _exact(target, prior, names)
-    found = [_sample(target, prior.at(i)[place], true) for i, true in enumerate(draws.true)]
-    return stacked([found[i] for i in turns(len(found), prior.stacked)])
+    risks = [_sample(target, prior.at(i)[index], true) for i, true in enumerate(draws.true)]
+    return stacked([risks[i] for i in turns(len(risks), prior.stacked)])
 
 
 @dataclass(frozen=True)
@@ -111,9 +109,9 @@ class _Target:
         places = tuple(group.attributes.index(n) for n in (name, *mates))
         if group.coin.separable:
             channel = group.coin.channel(attributes, places)
-            return cls(name, mates, kernel_of(channel), channel.epsilon)
+            return cls(name, mates, channel.kernel, channel.epsilon)
         channel = group.coin.channel(attributes)
-        cells = entries(channel).reshape(-1, *channel.true_shape)
+        cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
         cells = np.moveaxis(cells, 1 + places[0], 1)
         kernel = DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:])
         return cls(name, mates, kernel, channel.epsilon)
@@ -127,11 +125,11 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
     known = codes[[names.index(mate) - 1 for mate in target.mates]]
     drawn, best, left, worst = _by_case(target.kernel, known, table)
-    own = table.sum(axis=1)
-    told = np.maximum(uncertainty(own).sum(axis=0) - left.sum(axis=0), 0)
+    margin = table.sum(axis=1)
+    information = np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0)
     slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-    largest = own.max(axis=0)
-    return Risk(drawn.sum(axis=0), best.sum(axis=0), worst.max(axis=0), told, largest, slack)
+    largest = margin.max(axis=0)
+    return Risk(drawn.sum(axis=0), best.sum(axis=0), worst.max(axis=0), information, largest, slack)
 
 
 def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
@@ -152,16 +150,16 @@ def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, 
 def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
     table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
-    own = table.reshape(table.shape[0], -1).sum(axis=1)
+    margin = table.reshape(table.shape[0], -1).sum(axis=1)
     given = quotient(table, np.broadcast_to(table.sum(axis=0), table.shape))
     cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)
     shares = given[(slice(None), *cases)]
     draws = next(iter(true.values())).size
-    shares = np.broadcast_to(shares.reshape(len(own), -1), (len(own), draws))
+    shares = np.broadcast_to(shares.reshape(len(margin), -1), (len(margin), draws))
     known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
     drawn, best, left, _ = _by_case(target.kernel, known, shares[..., None])
-    largest = given.reshape(len(own), -1).max(axis=1)
+    largest = given.reshape(len(margin), -1).max(axis=1)
     worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
-    told = uncertainty(own).sum() - left
-    slack = slack_of(len(own) ** 2 * (len(target.mates) + 2))
-    return sampled([drawn, best, told], worst, float(own.max()), slack)
+    information = uncertainty(margin).sum() - left
+    slack = slack_of(len(margin) ** 2 * (len(target.mates) + 2))
+    return sampled([drawn, best, information], worst, float(margin.max()), slack)

@@ -16,17 +16,189 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
-from tacit.design import Design
-from tacit.errors import DataError, unknown
-from tacit.number_text import number_of
-from tacit.privacy.conditional_prior import tied_parts, tied_tables, uniform_tables
-from tacit.privacy.prior_table import PriorTable
+from tacit.core.arrays import Array
+from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
+from tacit.core.design import Design
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, FileError, unknown
+from tacit.output.json_documents import parse_json
+from tacit.output.number_text import number_of
 from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
-from tacit.reconstruction.simplex import project
-from tacit.schema import Schema
+from tacit.reconstruction.tables import project
+
+# PriorTable: one table of a prior.
+
+
+@dataclass(frozen=True, eq=False)
+class PriorTable:
+    """A table over some attributes, independent of all others; priors along the last axis.
+
+    `assumed` says that its margins are known, but not how its answers go together.
+    """
+
+    names: tuple[str, ...]
+    tables: Array
+    assumed: bool = False
+
+    def marginal(self, names: Sequence[str]) -> PriorTable | None:
+        """The block of those of its attributes that are wanted, in its own order."""
+        remaining = tuple(name for name in self.names if name in names)
+        dropped = tuple(i for i, name in enumerate(self.names) if name not in remaining)
+        if not remaining:
+            return None
+        return PriorTable(
+            remaining, self.tables.sum(axis=dropped), self.assumed and len(remaining) > 1
+        )
+
+
+# Priors of questions with conditions: an adversary knows which combinations cannot occur.
+#
+# A table per attribute leaves out that an answer excludes others, and what follows from it would
+# look more private than it is. So the attributes that conditions tie together share one table,
+# which is 0 where a record cannot occur:
+#
+#     nothing known    each question's answers equally likely among those who are asked
+#     known margins    the table with these margins by iterative proportional fitting (Deming &
+#                      Stephan, 1940), from their product on the cells that can occur
+#     joint tables     as given; an estimated one is restricted to the cells that can occur
+#
+# Margins and zeros determine the table of a question and its condition, or of a chain of
+# conditions. Of two questions with the same condition they do not: how their answers go together is
+# then assumed, which is no more than a guess. Tables of more than MAX_TIED cells stay apart; how
+# their answers go together is not known either.
+
+
+#: Attributes whose joint table would be larger are not tied.
+MAX_TIED = 2**14
+#: Rounds of iterative proportional fitting, and how well margins must agree at the end.
+_ROUNDS, _AGREE = 500, 1e-6
+#: Probability of impossible records that is rounding.
+_ROUNDING = 1e-9
+
+
+def tied_parts(design: Design) -> list[tuple[str, ...]]:
+    """The attributes in parts: tied by conditions where their table is small, else one by one."""
+    parts: list[tuple[str, ...]] = []
+    for names in linked_parts(design.conditions, design.schema):
+        small = math.prod(design.schema[name].size for name in names) <= MAX_TIED
+        parts += [names] if small else [(name,) for name in names]
+    return parts
+
+
+def uniform_tables(design: Design) -> list[PriorTable]:
+    """Every answer equally likely among those who are asked."""
+    tables = []
+    for names in tied_parts(design):
+        table = _uniform(design, names)
+        axes = [tuple(i for i in range(table.ndim) if i != axis) for axis in range(table.ndim)]
+        tables.append(PriorTable(names, table[..., None], not _determined(table, axes)))
+    return tables
+
+
+def _uniform(design: Design, names: Sequence[str]) -> Array:
+    schema = design.schema.subset(names)
+    possible = _possible(design, schema)
+    table = np.ones(schema.sizes)
+    for axis, attribute in enumerate(schema):
+        shares = np.full(attribute.size, 1 / attribute.size)
+        if attribute.name in design.asked_if:
+            shares[:] = 1 / len(answers_of(attribute))
+            shares[attribute.code(DOES_NOT_APPLY)] = 1.0  # certain where the condition fails
+        table = table * shares.reshape([-1 if i == axis else 1 for i in range(len(schema))])
+    table = table * possible
+    return np.asarray(table / table.sum())
+
+
+def _possible(design: Design, schema: Schema) -> Array:
+    impossible = impossible_cells(design.conditions, schema)
+    return np.ones(schema.sizes) if impossible is None else (~impossible).astype(np.float64)
+
+
+def tied_tables(blocks: Sequence[PriorTable], design: Design) -> list[PriorTable]:
+    """The tables of a prior, those that conditions tie together as one.
+
+    Estimated tables are not joined: their margins contradict each other by their errors.
+    """
+    if not design.conditions:
+        return list(blocks)
+    tables = [_within(block, design) for block in blocks]
+    for names in tied_parts(design):
+        overlapping = [block for block in tables if set(block.names) & set(names)]
+        inside = all(set(block.names) <= set(names) for block in overlapping)
+        if (
+            len(overlapping) > 1
+            and inside
+            and all(block.tables.shape[-1] == 1 for block in overlapping)
+        ):
+            tables = [block for block in tables if block not in overlapping]
+            tables.append(_fitted(names, overlapping, design))
+    return tables
+
+
+def _within(block: PriorTable, design: Design) -> PriorTable:
+    """A table without records that cannot occur; a known one must have none."""
+    possible = _possible(design, design.schema.subset(block.names))[..., None]
+    inside = block.tables * possible
+    total = inside.sum(axis=tuple(range(inside.ndim - 1)), keepdims=True)
+    if inside.shape[-1] == 1 and float(total.min()) < 1 - _ROUNDING:
+        cell = np.argwhere((block.tables > 0) & (possible == 0))[0]
+        labels = (
+            f"{name} {design.schema[name].categories[code]}"
+            for name, code in zip(block.names, cell, strict=False)
+        )
+        raise DataError(
+            f"the prior has records that cannot occur: {', '.join(labels)}; give them 0"
+        )
+    if float(total.min()) <= 0:
+        raise DataError("the prior has only records that cannot occur")
+    return PriorTable(block.names, inside / total, block.assumed)
+
+
+def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) -> PriorTable:
+    """The joint table with these margins, by iterative proportional fitting."""
+    schema = design.schema.subset(names)
+    margins = [_spread(block, schema) for block in blocks]
+    axes = [tuple(i for i, n in enumerate(names) if n not in b.names) for b in blocks]
+    table = math.prod(margins) * _possible(design, schema)
+    for _ in range(_ROUNDS):
+        for margin, others in zip(margins, axes, strict=True):
+            margin_now = table.sum(axis=others, keepdims=True)
+            table = table * np.divide(
+                margin, margin_now, out=np.zeros_like(margin_now), where=margin_now > 0
+            )
+        gaps = (
+            float(np.abs(table.sum(axis=others, keepdims=True) - margin).max())
+            for margin, others in zip(margins, axes, strict=True)
+        )
+        if max(gaps) < _AGREE:
+            assumed = any(b.assumed for b in blocks) or not _determined(table, axes)
+            return PriorTable(tuple(names), (table / table.sum())[..., None], assumed)
+    raise DataError(
+        f"the prior's tables of {', '.join(names)} contradict their conditions: a question does "
+        "not apply to exactly those who gave another answer before; give one table of all of them"
+    )
+
+
+def _determined(table: Array, axes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether no other table on the same cells has the same sums over each of these axes."""
+    cells = np.argwhere(table > 0)
+    rows = []
+    for others in axes:
+        _, sums = np.unique(np.delete(cells, others, axis=1), axis=0, return_inverse=True)
+        rows.append(sums.ravel())
+    if sum(int(row.max()) + 1 for row in rows) < len(cells):
+        return False
+    sums_of = np.concatenate([np.eye(int(row.max()) + 1)[:, row] for row in rows])
+    return int(np.linalg.matrix_rank(sums_of)) == len(cells)
+
+
+def _spread(block: PriorTable, schema: Schema) -> Array:
+    """A table along its axes of the table of all attributes."""
+    order = np.argsort([schema.index(name) for name in block.names])
+    shape = [a.size if a.name in block.names else 1 for a in schema]
+    return block.tables[..., 0].transpose(order).reshape(shape)
+
 
 #: Draws of an estimated prior.
 DRAWS = 200
@@ -77,8 +249,8 @@ class Prior:
     def marginal(self, names: Sequence[str]) -> Prior:
         """The prior of some attributes."""
         tables = self.single if self.single and len(names) == 1 else self.blocks
-        found = [block.marginal(names) for block in tables]
-        blocks = tuple(block for block in found if block is not None)
+        margins = [block.marginal(names) for block in tables]
+        blocks = tuple(block for block in margins if block is not None)
         return Prior(self.schema, blocks, self.source)
 
     def at(self, i: int) -> list[PriorTable]:
@@ -90,13 +262,13 @@ class Prior:
 
     def table(self, names: Sequence[str]) -> Array:
         """The joint table over these attributes in this order, flattened; a column a prior."""
-        made: Array = np.ones((1,) * (len(names) + 1))
+        joint: Array = np.ones((1,) * (len(names) + 1))
         for block in self.marginal(names).blocks:
             axes = [list(names).index(name) for name in block.names]
             order = [*np.argsort(axes), len(axes)]
             shape = [self.schema[n].size if n in block.names else 1 for n in names]
-            made = made * block.tables.transpose(order).reshape(*shape, -1)
-        return made.reshape(-1, made.shape[-1])
+            joint = joint * block.tables.transpose(order).reshape(*shape, -1)
+        return joint.reshape(-1, joint.shape[-1])
 
 
 def prior_of(
@@ -119,9 +291,11 @@ def prior_of(
         return prior
     source, single = "known", list[PriorTable]()
     if isinstance(prior, Reconstruction):
-        found, prior = prior, _estimates(prior)
+        reconstruction, prior = prior, _estimates(prior)
         if any(len(estimate.attributes) > 1 for estimate in prior):
-            single = [_estimated(found.table([n]), schema, draws, rng) for n in schema.names]
+            single = [
+                _estimated(reconstruction.table([n]), schema, draws, rng) for n in schema.names
+            ]
     if isinstance(prior, Estimate):
         prior = [prior]
     if prior is None:
@@ -143,14 +317,14 @@ def prior_of(
     return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
 
 
-def _estimates(found: Reconstruction) -> list[Estimate]:
+def _estimates(reconstruction: Reconstruction) -> list[Estimate]:
     """The joint table of all attributes if it is small, else of each group, else of each one."""
-    design = found.design
+    design = reconstruction.design
     if _estimable(design, design.schema.names):
-        return [found.table(design.schema.names)]
+        return [reconstruction.table(design.schema.names)]
     parts: list[list[str]] = []
     tied = [names for names in tied_parts(design) if len(names) > 1 and _estimable(design, names)]
-    parts += [list(design.closure(names)) for names in tied]
+    parts += [list(design.jointly_reported(names)) for names in tied]
     done = {name for names in parts for name in names}
     for group in design.groups:
         if done & set(group.attributes):
@@ -158,7 +332,7 @@ def _estimates(found: Reconstruction) -> list[Estimate]:
             continue
         whole = _estimable(design, group.attributes)
         parts += [list(group.attributes)] if whole else [[name] for name in group.attributes]
-    return [found.table(names) for names in parts]
+    return [reconstruction.table(names) for names in parts]
 
 
 def _estimable(design: Design, names: Sequence[str]) -> bool:
@@ -209,11 +383,11 @@ def _given(
 
 
 def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list[Any]:
-    found = {attribute.code(label): share for label, share in value.items()}
-    if len(found) != attribute.size:
-        left = next(c for i, c in enumerate(attribute.categories) if i not in found)
+    by_code = {attribute.code(label): share for label, share in value.items()}
+    if len(by_code) != attribute.size:
+        left = next(c for i, c in enumerate(attribute.categories) if i not in by_code)
         raise DataError(f"{what} lacks the category {left!r}")
-    return [found[code] for code in range(attribute.size)]
+    return [by_code[code] for code in range(attribute.size)]
 
 
 def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> PriorTable:
@@ -237,3 +411,39 @@ def _check_cover(blocks: list[PriorTable], schema: Schema) -> None:
                 f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
                 f"{' more than once' if name in named else ''}; each must be in one table"
             )
+
+
+def prior_from_json(text: str) -> Any:
+    """What `report` takes for a prior; its content is checked there.
+
+    A prior file is an object with one distribution per attribute, as a list in the order of the
+    categories or as an object from category to probability; or a list of joint tables:
+
+        {"smokes": {"no": 0.7, "yes": 0.3}, "income": [0.5, 0.3, 0.2]}
+        [{"attributes": ["smokes", "income"], "table": [[0.4, 0.2, 0.1], [0.1, 0.1, 0.1]]}]
+    """
+    content = parse_json(text, "prior file")
+    if isinstance(content, list):
+        tables: dict[tuple[str, ...], Any] = {}
+        for i, item in enumerate(content):
+            names, table = _saved_table(item, f"[{i}]")
+            if names in tables:
+                raise FileError(f"the prior has two tables of {', '.join(names)}")
+            tables[names] = table
+        return tables
+    if not isinstance(content, dict):
+        raise FileError("a prior must be an object by attribute, or a list of joint tables")
+    if isinstance(content.get("tacit"), str):
+        raise FileError(f"not a prior file: it says that it is a {content['tacit']}")
+    return content
+
+
+def _saved_table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
+    if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
+        raise FileError(
+            f"{where} must be an object with 'attributes' and 'table', got {item!r:.60}"
+        )
+    names = item["attributes"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileError(f"{where}.attributes must be a list of names, got {names!r:.60}")
+    return tuple(names), item["table"]

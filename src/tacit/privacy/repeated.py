@@ -21,17 +21,15 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from tacit import outward
-from tacit.arrays import Array, Index
-from tacit.channel.numbers import sum_up
-from tacit.channel.product import Factor
-from tacit.design import Design, check_design
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.channel import MAX_DENSE, kron
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
-from tacit.privacy.kernels import MAX_DENSE, entries, kron
+from tacit.output import rounding
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
-from tacit.privacy.sampled_risk import PRIORS, bound_on_posterior, turns
-from tacit.privacy.scopes import Limits, parts_of
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, turns
 
 #: Counts of reports times true cells that are enumerated.
 _MOST_ENTRIES = 2**22
@@ -63,11 +61,11 @@ class Repeated:
             f"What {self.reports} reports of one person, with new coins each time, reveal "
             "together. A first report that is kept and sent again reveals what one report does."
         )
-        known = (*self.attributes.values(), *self.from_record.values(), self.record)
-        drawn = [max(f.stderr[:2]) for f in known if f is not None and f.stderr is not None]
+        figures = (*self.attributes.values(), *self.from_record.values(), self.record)
+        drawn = [max(f.stderr[:2]) for f in figures if f is not None and f.stderr is not None]
         if drawn:
-            said += f" By Monte Carlo, {outward.monte_carlo(max(drawn))}."
-        return said + (" Empty: too many joint categories." if None in known else "")
+            said += f" By Monte Carlo, {rounding.monte_carlo(max(drawn))}."
+        return said + (" Empty: too many joint categories." if None in figures else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -100,16 +98,17 @@ def repeated(
     if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
         raise DataError(f"reports must be a whole number of at least 1, got {reports!r}")
     limits = limits or Limits()
-    known = prior_of(prior, design, limits.rng, limits.priors)
+    checked_prior = prior_of(prior, design, limits.rng, limits.priors)
     k = 1 if memoised else reports
     names, whole = design.schema.names, design.channel(design.schema.names)
     parts = [
-        _RepeatedReports(factors, known, k, limits) for factors in parts_of(whole.factors, known)
+        _RepeatedReports(factors, checked_prior, k, limits)
+        for factors in parts_of(whole.factors, checked_prior)
     ]
     by_name = {name: part for part in parts for name in part.names}
-    single = {n: design.channel(design.closure([n])) for n in names}
-    found = [part.risk(part.names) for part in parts]
-    held = [risk for risk in found if risk is not None]
+    single = {n: design.channel(design.jointly_reported([n])) for n in names}
+    risks = [part.risk(part.names) for part in parts]
+    measured = [risk for risk in risks if risk is not None]
 
     def shown(risk: Risk | None) -> Figures | None:
         return None if risk is None else risk.figures(limits.level)
@@ -117,10 +116,13 @@ def repeated(
     return Repeated(
         reports,
         memoised,
-        {n: shown(_RepeatedReports(single[n].factors, known, k, limits).risk((n,))) for n in names},
+        {
+            n: shown(_RepeatedReports(single[n].factors, checked_prior, k, limits).risk((n,)))
+            for n in names
+        },
         {n: shown(by_name[n].risk((n,))) for n in names},
         tuple(shown(by_name[g.attributes[0]].risk(g.attributes)) for g in design.groups),
-        shown(together(held)) if len(held) == len(found) else None,
+        shown(together(measured)) if len(measured) == len(risks) else None,
         {n: sum_up([channel.epsilon] * k) for n, channel in single.items()},
         sum_up([whole.epsilon] * k),
     )
@@ -143,10 +145,13 @@ class _RepeatedReports:
         if ways * len(labels) <= _MOST_ENTRIES:
             few = PRIORS if ways * self._table.size > _MOST_ENTRIES else None
             joints = (self._several * prior for prior in self._table.T[:few])
-            found = [joint_risk(_merged(joint, labels).T[:, :, None], slack) for joint in joints]
+            risks = [joint_risk(_merged(joint, labels).T[:, :, None], slack) for joint in joints]
         else:
-            found = [self._drawn(share, own, labels, slack) for share, own in self._shares]
-        return stacked([found[i] for i in turns(len(found), self._table.shape[1])])
+            risks = [
+                self._drawn(share, prior_cells, labels, slack)
+                for share, prior_cells in self._shares
+            ]
+        return stacked([risks[i] for i in turns(len(risks), self._table.shape[1])])
 
     def _labels(self, target: tuple[str, ...]) -> Any:
         """The joint category of the target's attributes in every true cell."""
@@ -161,7 +166,7 @@ class _RepeatedReports:
 
     @cached_property
     def _matrix(self) -> Array:
-        return kron(entries(factor.channel) for factor in self._factors)
+        return kron(factor.channel.kernel.entries for factor in self._factors)
 
     @cached_property
     def _several(self) -> Array:
@@ -183,7 +188,7 @@ class _RepeatedReports:
         matrix = self._matrix
         most = max(100, min(self._limits.drawn, _MOST_ENTRIES // len(self._table)))
         seed = int(self._limits.rng.integers(2**63))
-        found = []
+        samples = []
         for i, prior in enumerate(self._table.T[:PRIORS]):
             rng, draws = np.random.default_rng(seed), most if i == 0 else max(100, most // 10)
             sent = matrix[:, rng.choice(len(prior), draws, p=prior)].T
@@ -191,16 +196,16 @@ class _RepeatedReports:
             possible = (counts @ (matrix == 0) == 0) & (prior > 0)
             weights = np.where(possible, counts @ _logs(matrix) + _logs(prior), -np.inf)
             share = np.exp(weights - weights.max(axis=1, keepdims=True))
-            found.append((share / share.sum(axis=1, keepdims=True), prior))
-        return found
+            samples.append((share / share.sum(axis=1, keepdims=True), prior))
+        return samples
 
     def _drawn(self, share: Array, prior: Array, labels: Any, slack: float) -> Risk:
-        share, own = _merged(share, labels), _merged(prior[None], labels)[0]
-        ratio = np.divide(share, own, out=np.ones_like(share), where=share > 0)
+        share, target_prior = _merged(share, labels), _merged(prior[None], labels)[0]
+        ratio = np.divide(share, target_prior, out=np.ones_like(share), where=share > 0)
         seen = [(share**2).sum(1), share.max(1), (share * np.log2(ratio)).sum(1)]
         epsilon = sum_up([factor.channel.epsilon for factor in self._factors] * self._k)
-        worst = bound_on_posterior(float(own.max()), epsilon)
-        return sampled(seen, worst, float(own.max()), slack)
+        worst = bound_on_posterior(float(target_prior.max()), epsilon)
+        return sampled(seen, worst, float(target_prior.max()), slack)
 
 
 def compositions(total: int, parts: int) -> Index:

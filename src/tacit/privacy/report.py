@@ -1,44 +1,199 @@
-"""report: how private the answers of a design are, as a value, a table, a figure and a page."""
+"""report: how private the answers of a design are, as a value, a table, a figure and a page.
+
+What a whole reported record discloses depends on how answers go together. A prior that is one joint
+table says it; from reported records it is estimated. If the prior is a table per attribute or per
+group, it is not known: then the figures are None, never those of unrelated answers, and only the
+bound for any dependence remains.
+"""
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tacit import outward
-from tacit.bounds import DesignReports, is_undisguised
-from tacit.channel.numbers import sum_up
-from tacit.design import Design, check_design
+from tacit.core.bounds import Bound, DesignReports
+from tacit.core.channel.numbers import sum_up
+from tacit.core.conditions import linked_parts
+from tacit.core.design import Design, check_design
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.privacy import report_tables
-from tacit.privacy.disclosure import MIN_RECORDS, Assessment, assess
+from tacit.output import rounding
+from tacit.output.table import Table, latex_of, markdown_of
+from tacit.privacy import report_text
+from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
-from tacit.privacy.published_rules import AfterMining, after_mining
+from tacit.privacy.published_model import AfterMining, after_mining
 from tacit.privacy.repeated import Repeated, repeated
-from tacit.privacy.respondent_wording import Wording
-from tacit.privacy.risk import Figures
-from tacit.privacy.scopes import Levels, Limits, Scope, measure
-from tacit.privacy.sent_answers import SentAnswer, answers
-from tacit.privacy.sentences import sentences, warnings
-from tacit.privacy.whole_record import Disclosure, disclosure, with_dependence
-from tacit.question_conditions import linked_parts
+from tacit.privacy.report_text import Wording, sentences, warnings
+from tacit.privacy.risk import NO_LIMIT, Figures
+from tacit.privacy.scopes import Limits, PerScope, Scope, Scopes, SentAnswer, answer_risks, measure
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
-from tacit.reconstruction.plain_patterns import checked_plain
-from tacit.table import Table, latex_of, markdown_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+NOT_KNOWN = (
+    "It is not known how answers to different questions go together, so what a whole reported "
+    "record reveals is not known either. It can be far more than the single reports suggest."
+)
+#: Confidence of bounds that rest on reported records.
+CONFIDENCE = 0.95
+MISSED = (
+    "What a whole reported record reveals is estimated from {n:,} reported records. Dependence too "
+    "weak to show in them, or among three or more answers, may be missed; someone with outside "
+    "knowledge could use it, up to the upper bound."
+)
+TOO_FEW = (
+    "{n:,} reported records are too few to show how answers go together, so what a whole reported "
+    "record reveals is not known. It can be far more than the single reports suggest."
+)
+HIDDEN = (
+    "Where it says “not known”, these {n:,} reported records do not show how answers go together."
+)
+
+
 @dataclass(frozen=True)
-class Report(Levels[Scope]):
+class Disclosed:
+    """One attribute, or the record, to someone who holds the whole reported record.
+
+    `accuracy` is how often the best guess is right, `span` the range of that estimate, `pse` how
+    often a guess drawn from the posterior is wrong, `worst_posterior` the largest posterior; None
+    where not known. Whatever the dependence between answers, the best guess is right at most
+    `bound` often and no posterior exceeds `worst_bound`; None where not computed. `confidence`
+    is that of the bounds, None where they are certain.
+    """
+
+    accuracy: float | None = None
+    span: tuple[float, float] | None = None
+    pse: float | None = None
+    worst_posterior: float | None = None
+    bound: float | None = None
+    worst_bound: float | None = None
+    confidence: float | None = None
+
+    @property
+    def limit(self) -> float | None:
+        """The bound if it limits anything."""
+        return None if self.bound is None or self.bound >= NO_LIMIT else self.bound
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Every attribute and the record; `warning` is shown before anything else.
+
+    `assessment` is what was estimated from reported records, None if there are none.
+    """
+
+    attributes: Mapping[str, Disclosed]
+    record: Disclosed
+    warning: str | None = None
+    assessment: Assessment | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "attributes": {name: asdict(disclosed) for name, disclosed in self.attributes.items()},
+            "record": asdict(self.record),
+        }
+
+
+def disclosure(
+    design: Design, prior: Prior, scopes: Scopes, assessment: Assessment | None = None
+) -> Disclosure:
+    """From reported records if they were assessed; else from the figures under the prior where it
+    is one joint table, else bounds alone.
+    """
+    if assessment is not None:
+        return _assessed(assessment, scopes)
+    reports = DesignReports(design)
+    bounds: dict[str, Bound] = {}
+    for name in scopes.attributes:
+        shares = prior.table([name])
+        if shares.shape[1] == 1:  # not of a prior that is only estimated
+            bounds[name] = reports.bound(name, shares[:, 0].tolist())
+    attributes = {
+        name: _disclosed(scope, prior.ties_all, bounds.get(name))
+        for name, scope in scopes.attributes.items()
+    }
+    least = None
+    if bounds:  # whoever guesses all answers right guesses each one right
+        accuracy = min(bound.accuracy for bound in bounds.values())
+        least = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
+    record = _disclosed(scopes.record, prior.ties_all, least)
+    return Disclosure(attributes, record, None if prior.ties_all else NOT_KNOWN)
+
+
+def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
+    """The scopes with the figures by the whole record that reported records lead to, if known."""
+    if assessment is None:
+        return scopes
+
+    def of(scope: Scope) -> Scope:
+        assessed = assessment.of(scope.names)
+        narrow = assessed.known("map_privacy")
+        return replace(scope, from_record=assessed.figures, exact=False) if narrow else scope
+
+    return scopes.map(of)
+
+
+def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
+    """Estimates with their ranges, and bounds at 95 % confidence."""
+    attributes = {
+        name: _from_reports(assessed, _central(scopes.attributes[name].alone))
+        for name, assessed in assessment.attributes.items()
+    }
+    record = _from_reports(assessment.record, 0.0)
+    hidden = any(assessed.accuracy is None for assessed in (*attributes.values(), record))
+    texts = [HIDDEN, MISSED] if hidden else [MISSED]
+    if assessment.n_records < MIN_RECORDS:
+        texts = [TOO_FEW]
+    warning = " ".join(text.format(n=assessment.n_records) for text in texts)
+    return Disclosure(attributes, record, warning, assessment)
+
+
+def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
+    """Each figure where its range is narrow enough; never below what the own report tells."""
+    figures, bound = assessed.figures, assessed.bound
+    assert figures.central is not None
+    narrow = assessed.known("map_privacy")
+    private = figures.interval("map_privacy")
+    accuracy = max(1 - figures.central[1], alone)
+    return Disclosed(
+        accuracy=accuracy if narrow else None,
+        span=(1 - private[1], max(1 - private[0], accuracy)) if narrow else None,
+        pse=figures.pse if assessed.known("pse") else None,
+        worst_posterior=figures.worst_posterior if assessed.known("worst_posterior") else None,
+        bound=max(bound.accuracy, accuracy),
+        worst_bound=bound.worst_posterior,
+        confidence=CONFIDENCE,
+    )
+
+
+def _central(figures: Figures) -> float:
+    """The estimate of how often the best guess is right."""
+    return figures.accuracy if figures.central is None else 1 - figures.central[1]
+
+
+def _disclosed(scope: Scope, tied: bool, bound: Bound | None) -> Disclosed:
+    figures = scope.from_record
+    return Disclosed(
+        accuracy=figures.accuracy if tied else None,
+        pse=figures.pse if tied else None,
+        worst_posterior=figures.worst_posterior if tied else None,
+        bound=None if bound is None else bound.accuracy,
+        worst_bound=None if bound is None else bound.worst_posterior,
+    )
+
+
+@dataclass(frozen=True)
+class Report(PerScope[Scope]):
     """The privacy of a design under a prior; every figure at its pessimistic end.
 
     Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
@@ -60,27 +215,27 @@ class Report(Levels[Scope]):
     wording: Wording = field(default_factory=Wording)
 
     @property
-    def pse(self) -> Levels[float | None]:
+    def pse(self) -> PerScope[float | None]:
         """How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."""
-        return self._levels("pse")
+        return self._figure("pse")
 
     @property
-    def map_privacy(self) -> Levels[float | None]:
+    def map_privacy(self) -> PerScope[float | None]:
         """How often the best guess is wrong (Huang & Du, eq. 8)."""
-        return self._levels("map_privacy")
+        return self._figure("map_privacy")
 
     @property
-    def worst_posterior(self) -> Levels[float | None]:
+    def worst_posterior(self) -> PerScope[float | None]:
         """The largest probability of a true answer given a report (Huang & Du, eq. 9)."""
-        return self._levels("worst_posterior")
+        return self._figure("worst_posterior")
 
     @property
-    def information(self) -> Levels[float | None]:
+    def information(self) -> PerScope[float | None]:
         """Bits that a report carries about the truth."""
-        return self._levels("information")
+        return self._figure("information")
 
     @property
-    def epsilon(self) -> Levels[float]:
+    def epsilon(self) -> PerScope[float]:
         """Local differential privacy of each own report, rounded up; groups add up."""
         return self.map(lambda scope: scope.epsilon)
 
@@ -88,7 +243,7 @@ class Report(Levels[Scope]):
     def epsilon_disguised(self) -> float | None:
         """Epsilon of the disguised answers together; None if all or none are disguised."""
         groups = zip(self.design.groups, self.groups, strict=True)
-        disguised = [scope.epsilon for group, scope in groups if not is_undisguised(group)]
+        disguised = [scope.epsilon for group, scope in groups if group.disguised]
         return sum_up(disguised) if 0 < len(disguised) < len(self.groups) else None
 
     @property
@@ -98,7 +253,7 @@ class Report(Levels[Scope]):
         Whatever the dependence between answers; None if all or none are disguised, or if the
         prior is only estimated.
         """
-        seen = [group for group in self.design.groups if not is_undisguised(group)]
+        seen = [group for group in self.design.groups if group.disguised]
         if self.prior.stacked > 1 or not 0 < len(seen) < len(self.groups):
             return None
         names = [name for group in seen for name in group.attributes]
@@ -114,7 +269,7 @@ class Report(Levels[Scope]):
         """
         return not self.prior.ties_all and self.disclosure.assessment is None
 
-    def held(self, scope: Scope) -> Figures | None:
+    def record_figures(self, scope: Scope) -> Figures | None:
         """The figures by the whole reported record; None where dependence is not known."""
         assessment = self.disclosure.assessment
         if assessment is None:
@@ -123,8 +278,8 @@ class Report(Levels[Scope]):
             known = assessment.of(scope.names).known("map_privacy")
         return scope.from_record if known else None
 
-    def _levels(self, name: str) -> Levels[float | None]:
-        return self.map(lambda scope: getattr(self.held(scope), name, None))
+    def _figure(self, name: str) -> PerScope[float | None]:
+        return self.map(lambda scope: getattr(self.record_figures(scope), name, None))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -139,8 +294,8 @@ class Report(Levels[Scope]):
     @property
     def _source(self) -> str:
         """Where the prior comes from, and whether dependence is estimated or not known."""
-        found = self.disclosure.assessment
-        if found is None or found.n_records < MIN_RECORDS:
+        assessment = self.disclosure.assessment
+        if assessment is None or assessment.n_records < MIN_RECORDS:
             return self.prior.source
         return self.prior.source.replace(UNTIED, "; how answers go together is estimated from them")
 
@@ -152,24 +307,26 @@ class Report(Levels[Scope]):
         scopes = (*self.attributes.values(), *self.groups, self.record)
         errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
         if errors:
-            text += f" Large groups by Monte Carlo: PSE and MAP {outward.monte_carlo(max(errors))}."
+            text += (
+                f" Large groups by Monte Carlo: PSE and MAP {rounding.monte_carlo(max(errors))}."
+            )
         return text + " Privacy is rounded down, risk up."
 
     def tables(self) -> list[Table]:
         """All tables as text: adversaries, the papers' figures, and what else was asked for."""
-        return report_tables.tables(self)
+        return report_text.tables(self)
 
     def lead(self) -> list[str]:
         """What comes first: what is not known, sentences, warnings, what the figures rest on."""
         first = self.disclosure.warning
         title = [] if self.wording.title is None else [f"{self.wording.title}\n"]
         top = [*title, *([] if first is None else [f"warning: {first}\n"])]
-        told = [f"\nwarning: {text}" for text in self.warnings if text != first]
-        return [*top, *self.sentences, *told, f"\n{self.basis()}"]
+        warnings = [f"\nwarning: {text}" for text in self.warnings if text != first]
+        return [*top, *self.sentences, *warnings, f"\n{self.basis()}"]
 
     def notes(self) -> list[str]:
         """What the tables mean, below them."""
-        return report_tables.notes(self)
+        return report_text.notes(self)
 
     def to_markdown(self) -> str:
         """Sentences, warnings, tables and what they mean, in Markdown."""
@@ -185,7 +342,7 @@ class Report(Levels[Scope]):
 
     def columns(self) -> dict[str, list[Any]]:
         """A column per figure, a row for each attribute, group and the record."""
-        return report_tables.scope_columns(self)
+        return report_text.scope_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
@@ -211,24 +368,24 @@ class Report(Levels[Scope]):
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
             )
-        plain: dict[str, Any] = outward.finite(content)
+        plain: dict[str, Any] = rounding.finite(content)
         return plain
 
     def _plain(self, scope: Scope) -> dict[str, Any]:
         """A scope's figures; null where they rest on a dependence that is not known."""
         plain = scope.to_dict()
-        if self.held(scope) is None:
+        if self.record_figures(scope) is None:
             plain["from_record"] = None
         if not self.prior.ties(scope.names):
             plain["alone"] = None
         if len(scope.names) == 1:
-            known = self.knowing_others[scope.names[0]]
-            plain["knowing_others"] = None if known is None else known.to_dict()
+            knowing = self.knowing_others[scope.names[0]]
+            plain["knowing_others"] = None if knowing is None else knowing.to_dict()
         return plain
 
     def _mined(self, name: str) -> dict[str, Any]:
         """An attribute after mining; before, by the whole record, null where not known."""
-        known = self.held(self.attributes[name]) is not None
+        known = self.record_figures(self.attributes[name]) is not None
         hidden = () if known else ("accuracy_before", "worst_before")
         return asdict(self.after_mining[name]) | dict.fromkeys(hidden)
 
@@ -236,17 +393,17 @@ class Report(Levels[Scope]):
         """JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def figure(self) -> Figure:
+    def plot(self) -> Figure:
         """How often a guess is right, a mark per adversary."""
         with optional_imports():
-            from tacit.privacy.privacy_plots import guesses
+            from tacit.privacy.page import guesses
 
         return guesses(self)
 
     def to_html(self) -> str:
         """A page by itself: sentences, warnings, figure, tables; it loads nothing."""
         with optional_imports():
-            from tacit.privacy.privacy_page import page
+            from tacit.privacy.page import page
 
         return page(self)
 
@@ -283,21 +440,26 @@ def report(
     check_design(design)
     limits = limits or Limits()
     check_level(limits.level)
-    known = prior_of(prior, design, limits.rng, limits.priors)
-    found = None
+    checked_prior = prior_of(prior, design, limits.rng, limits.priors)
+    assessment = None
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
-        found = assess(design, checked_plain(prior.patterns), limits.rng, limits.progress)
-    scopes = with_dependence(measure(design, known, limits), found)
-    told = {name: answers(design, known, name, limits.level) for name in design.schema.names}
-    mined = after_mining(_models(rules), design, known, scopes.attributes, limits)
-    again = None if repeats is None else repeated(design, repeats, known, limits=limits)
+        assessment = assess(
+            design, prior.patterns.refuse(weights=True), limits.rng, limits.progress
+        )
+    scopes = with_dependence(measure(design, checked_prior, limits), assessment)
+    sent = {
+        name: answer_risks(design, checked_prior, name, limits.level)
+        for name in design.schema.names
+    }
+    mined = after_mining(_models(rules), design, checked_prior, scopes.attributes, limits)
+    again = None if repeats is None else repeated(design, repeats, checked_prior, limits=limits)
     return Report(
         **vars(scopes),
         design=design,
-        prior=known,
-        disclosure=disclosure(design, known, scopes, found),
-        knowing_others=_knowing_others(design, known, limits, found),
-        answers=told,
+        prior=checked_prior,
+        disclosure=disclosure(design, checked_prior, scopes, assessment),
+        knowing_others=_knowing_others(design, checked_prior, limits, assessment),
+        answers=sent,
         after_mining=mined,
         repeated=again,
         level=limits.level,
@@ -321,8 +483,11 @@ def _knowing_others(
             if not prior.holds(part)
         }
         return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
-    found = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
-    return {name: one.figures if one and one.known("map_privacy") else None for name, one in found}
+    assessed = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
+    return {
+        name: scope.figures if scope and scope.known("map_privacy") else None
+        for name, scope in assessed
+    }
 
 
 def _models(rules: Any) -> list[list[Any]]:

@@ -23,11 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array
+from tacit.core.channel.channel import uncertainty
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
 CAUTION = 3.0
+#: A bound on how often a guess is right limits nothing from here on.
+NO_LIMIT = 0.999
 FIGURES = ("pse", "map_privacy", "worst_posterior", "information")
 
 
@@ -120,14 +123,14 @@ class Risk:
 
 def together(risks: Iterable[Risk]) -> Risk:
     """The risk of independent parts as a whole."""
-    known = list(risks)
+    parts = list(risks)
     drawn, best, worst, prior = (
-        np.prod(np.broadcast_arrays(*(getattr(r, name) for r in known)), axis=0)
+        np.prod(np.broadcast_arrays(*(getattr(r, name) for r in parts)), axis=0)
         for name in ("drawn", "best", "worst", "largest_prior")
     )
-    information = np.sum(np.broadcast_arrays(*(r.information for r in known)), axis=0)
-    slack = sum(r.slack for r in known)
-    uncertain = [(r, r.variance) for r in known if r.variance is not None]
+    information = np.sum(np.broadcast_arrays(*(r.information for r in parts)), axis=0)
+    slack = sum(r.slack for r in parts)
+    uncertain = [(r, r.variance) for r in parts if r.variance is not None]
     if not uncertain:
         return Risk(drawn, best, worst, information, prior, slack)
     # Delta method: the relative variances of the factors of a product add up.
@@ -146,8 +149,8 @@ def stacked(risks: Sequence[Risk]) -> Risk:
     """The risks of consecutive priors as one."""
     names = ("drawn", "best", "worst", "information", "largest_prior")
     along = {name: np.concatenate([getattr(risk, name) for risk in risks]) for name in names}
-    known = [risk.variance for risk in risks if risk.variance is not None]
-    variance = np.concatenate(known, axis=1) if known else None
+    variances = [risk.variance for risk in risks if risk.variance is not None]
+    variance = np.concatenate(variances, axis=1) if variances else None
     return Risk(**along, slack=max(risk.slack for risk in risks), variance=variance)
 
 
@@ -176,8 +179,8 @@ def figures(matrix: Any, prior: Any) -> Figures:
             f"the channel matrix has shape {entries.shape} and the prior {given.shape}; "
             "need matrix[reported, true] and one probability for each true category"
         )
-    for place, column in enumerate(entries.T):
-        check_distribution(column, f"column {place} of the channel matrix")
+    for number, column in enumerate(entries.T):
+        check_distribution(column, f"column {number} of the channel matrix")
     check_distribution(given, "the prior")
     joint = entries / entries.sum(axis=0) * (given / given.sum())
     return joint_risk(joint.T[:, :, None], slack_of(sum(entries.shape))).figures()
@@ -209,12 +212,6 @@ def risk_of_sums(
 def add(table: Array) -> Array:
     """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
     return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
-
-
-def uncertainty(probabilities: Array) -> Array:
-    """-p log2 p, entry by entry; 0 at 0."""
-    positive = np.where(probabilities > 0, probabilities, 1.0)
-    return -probabilities * np.log2(positive)
 
 
 def quotient(top: Array, bottom: Array) -> Array:

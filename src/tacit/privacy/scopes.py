@@ -10,27 +10,520 @@ most `max_cells` cells, else by Monte Carlo.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, product
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tacit.channel.product import Factor
-from tacit.design import Design
-from tacit.files import Progress
-from tacit.privacy.exact_risk import (
-    JointGroups,
-    part_of,
-    risk_of_all,
-    risk_of_attribute,
-    risk_of_group,
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.channel import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design, Factor
+from tacit.core.schema import Attribute, Label, Schema
+from tacit.errors import DataError
+from tacit.privacy.prior import DRAWS, Prior, PriorTable
+from tacit.privacy.risk import (
+    Figures,
+    Risk,
+    add,
+    joint_risk,
+    quotient,
+    risk_of_sums,
+    sampled,
+    slack_of,
+    stacked,
+    together,
+    upper,
 )
-from tacit.privacy.prior import DRAWS, Prior
-from tacit.privacy.prior_table import PriorTable
-from tacit.privacy.risk import Figures, Risk, stacked, together
-from tacit.privacy.sampled_risk import Sampled
+from tacit.records import Progress
+
+# The exact risk of a part of a record whose joint table fits in memory.
+#
+# The table of the prior is passed through the channel group by group (see `kernels`), with every
+# group's sum, squares or largest product as the target asks; the Kronecker product of the groups is
+# never built, and a prior that ties groups together is no obstacle.
+
+
+@dataclass(frozen=True)
+class JointGroups:
+    """Groups that the prior ties together, with its tables: one axis per group, then the priors."""
+
+    factors: tuple[Factor, ...]
+    kernels: tuple[Kernel, ...]
+    schema: Schema
+    prior: Array
+
+    @property
+    def slack(self) -> float:
+        """A bound on the relative error of what is computed from this part."""
+        length = sum(kernel.length for kernel in self.kernels)
+        return slack_of(length + 2 * self.prior.size.bit_length())
+
+
+def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
+    """The groups of one part with the joint table of their attributes."""
+    names = [name for factor in factors for name in factor.names]
+    sizes = [math.prod(factor.channel.true_shape) for factor in factors]
+    table = prior.table(names).reshape(*sizes, -1)
+    kernels = tuple(factor.channel.kernel for factor in factors)
+    return JointGroups(tuple(factors), kernels, prior.schema, table)
+
+
+def reports_of(part: JointGroups) -> Array:
+    """The probability of every report: one axis per group, then the priors."""
+    return _pass(part, part.prior, Step.TOTAL, range(len(part.factors)))
+
+
+def risk_of_all(part: JointGroups) -> Risk:
+    """The risk of the whole part, to someone who sees all its reports."""
+    return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
+
+
+def risk_of_group(part: JointGroups, axis: int, passed: Array | None = None) -> Risk:
+    """The risk of the joint answer of one group, to someone who sees all reports of the part.
+
+    `passed` is the table in which all other groups are reports, if it is known already.
+    """
+    others = _others(part, axis)
+    table = _pass(part, part.prior, Step.TOTAL, others) if passed is None else passed
+    return _risk(part, table, [axis], part.prior.sum(axis=tuple(others)))
+
+
+def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Risk:
+    """The risk of one attribute, to someone who sees all reports of the part."""
+    axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    if part.factors[axis].names == (name,):
+        return risk_of_group(part, axis, passed)
+    joint = joint_of_attribute(part, name, passed)
+    return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
+
+
+def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
+    """P(category of an attribute, report): an axis for its categories, then those of reports."""
+    axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
+    others = _pass(part, part.prior, Step.TOTAL, _others(part, axis)) if passed is None else passed
+    masks = _masks(part, axis, name)
+    return np.stack([_pass(part, others * mask, Step.TOTAL, [axis]) for mask in masks])
+
+
+def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
+    """For each group, the table in which all others are reports; halves share their passes."""
+    waiting = [(list(range(len(part.factors))), part.prior)]
+    while waiting:
+        places, table = waiting.pop()
+        if len(places) == 1:
+            yield places[0], table
+            continue
+        middle = len(places) // 2
+        for half, others in (
+            (places[:middle], places[middle:]),
+            (places[middle:], places[:middle]),
+        ):
+            waiting.append((half, _pass(part, table, Step.TOTAL, others)))
+
+
+def _masks(part: JointGroups, group: int, name: str) -> list[Mask]:
+    """For each category of an attribute, the cells of its group that have it."""
+    names = part.factors[group].names
+    codes = np.indices([part.schema[n].size for n in names])[names.index(name)].ravel()
+    shape = [-1 if axis == group else 1 for axis in range(part.prior.ndim)]
+    return [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
+
+
+def _others(part: JointGroups, axis: int) -> list[int]:
+    return [i for i in range(len(part.factors)) if i != axis]
+
+
+def _flat(table: Array) -> Array:
+    """All cells along one axis, priors along the other."""
+    return table.reshape(-1, table.shape[-1])
+
+
+def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) -> Array:
+    """One step for each of these groups, along its own axis."""
+    for axis in places:
+        table = along_axis(part.kernels[axis], step, table, axis)
+    return table
+
+
+def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> Risk:
+    """The risk of the true answers of the groups at `places`; the others are reports already."""
+    total = _flat(_pass(part, table, Step.TOTAL, places))
+    squares = _flat(_pass(part, table**2, Step.SQUARES, places))
+    peak = _flat(_pass(part, table, Step.PEAK, places))
+    flat_prior = _flat(prior)
+    given = add(uncertainty(_flat(table))) - add(uncertainty(flat_prior))
+    for axis in places:
+        margin = np.moveaxis(table, axis, 0)
+        margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
+        given = given + part.kernels[axis].entropies @ margin
+    return risk_of_sums(total, squares, peak, given, flat_prior, part.slack)
+
+
+# The risk of a part of a record too large for its joint table, by Monte Carlo over reports.
+#
+# A group of such a part keeps the truth with probability theta or else disguises attribute by
+# attribute,
+#
+#     M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta,
+#
+# and the prior is a product of small tables t_b. Given the set S of groups that kept the truth,
+# every sum over true records is a product of small sums, which are tables over the report:
+#
+#     J(y)       = sum_S prod_g w_g(S) prod_b t_b,S(y)
+#     w_g(S)     = theta in S, rest outside
+#     t_b,S(y)   = t_b summed against B_a over the attributes of groups outside S, at y elsewhere
+#
+# and likewise for sum_x J^2, with theta^2 + 2 theta rest B(y, y) and rest^2 B^2, and for max_x J,
+# with theta + rest B(y, y) and the largest products. There are 2^groups sets S, but a group of one
+# attribute never adds to them: it is one matrix. Reports are drawn, never their posteriors, so the
+# standard error is that of a mean over y. A sample does not show the worst posterior: its bound
+# from epsilon is given instead, p e / (p e + 1 - p) with e = exp(epsilon) and p the largest prior
+# (1 where epsilon is infinite). A group among others that the prior ties to it is measured for one
+# who also knows which other groups kept the truth: a bound on the safe side.
+
+
+Flags = tuple[bool, ...]
+
+#: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
+PRIORS, _FEWEST = 41, 500
+#: Drawn reports times categories that are worked on at once.
+_AT_ONCE = 2**21
+#: Groups of several attributes that a prior may tie together: there are 2^groups terms.
+_MOST_GROUPS = 8
+
+
+class Sampled:
+    """The risks of a part, for every prior of the stack.
+
+    Of an estimated prior's draws only the first few are sampled, and more lightly, then taken in
+    turn: they say how wide the interval is, the prior itself where it lies.
+    """
+
+    exact = False
+
+    def __init__(
+        self, factors: Sequence[Factor], prior: Prior, draws: int, rng: np.random.Generator
+    ) -> None:
+        mixtures = [_mixture_of(factor) for factor in factors]
+        several = sum(0 < mixture.theta < 1 for mixture in mixtures)
+        if several > _MOST_GROUPS:
+            raise DataError(
+                f"the prior ties {several} groups of several attributes together, more than the "
+                f"{_MOST_GROUPS} that can be measured; give it as tables that tie fewer"
+            )
+        self.names = tuple(name for factor in factors for name in factor.names)
+        epsilon = sum_up([factor.channel.epsilon for factor in factors])
+        marginal = prior.marginal(self.names)
+        seed = int(rng.integers(2**63))
+        self._samples = []
+        for i in range(min(marginal.stacked, PRIORS)):
+            # The same coins for every prior, so that their figures differ by the prior alone.
+            chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
+            self._samples.append(_Sample.drawn(mixtures, marginal.at(i), chance, epsilon))
+        self._turns = turns(len(self._samples), marginal.stacked)
+
+    @cached_property
+    def whole(self) -> Risk:
+        """Of the whole part."""
+        return self._stacked(_Sample.risk)
+
+    def group(self, names: tuple[str, ...]) -> Risk:
+        """Of the joint answer of one group, to someone who sees all reports of the part."""
+        if names == self.names:
+            return self.whole
+        if len(names) == 1:
+            return self.attribute(names[0])
+        return self._stacked(lambda sample: sample.risk_of_group(names))
+
+    def attribute(self, name: str) -> Risk:
+        """Of one attribute, to someone who sees all reports of the part."""
+        return self._stacked(lambda sample: sample.risk_of(name))
+
+    def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
+        risks = [find(sample) for sample in self._samples]
+        return stacked([risks[i] for i in self._turns])
+
+
+@dataclass(frozen=True, eq=False)
+class _NamedMixture(Mixture):
+    """theta, and for each attribute B_a[reported, true] of the other strategy.
+
+    A group of one attribute has theta = 0 and its matrix as B.
+    """
+
+    names: tuple[str, ...]
+
+
+def _mixture_of(factor: Factor) -> _NamedMixture:
+    """The group's two strategies, or an error if it is not of this kind."""
+    kernel, names = factor.channel.kernel, factor.names
+    if len(names) == 1:
+        return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
+    mixture = kernel.mixture
+    if mixture is None or not mixture.others:
+        raise DataError(
+            f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
+            "measured; make the group smaller"
+        )
+    return _NamedMixture(mixture.theta, mixture.rest, mixture.others, None, names)
+
+
+def turns(sampled: int, stacked: int) -> list[int]:
+    """The sampled prior used for each prior of a stack: the first for itself, others in turn."""
+    return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
+
+    mixtures: list[_NamedMixture]
+    blocks: list[PriorTable]
+    kept: Mask  # draws x groups
+    true: dict[str, Index]
+    reported: dict[str, Index]
+    epsilon: float
+
+    @classmethod
+    def drawn(
+        cls,
+        mixtures: list[_NamedMixture],
+        blocks: list[PriorTable],
+        chance: tuple[int, np.random.Generator],
+        epsilon: float,
+    ) -> _Sample:
+        draws, rng = chance
+        true = draw_true(blocks, draws, rng)
+        kept = rng.random((draws, len(mixtures))) < [mixture.theta for mixture in mixtures]
+        reported = _draw_reported(mixtures, kept, true, rng)
+        return cls(mixtures, blocks, kept, true, reported, epsilon)
+
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        return {name: g for g, mixture in enumerate(self.mixtures) for name in mixture.names}
+
+    @cached_property
+    def _others(self) -> dict[str, Array]:
+        """B_a by attribute."""
+        pairs = [zip(m.names, m.others, strict=True) for m in self.mixtures]
+        return {name: other for pair in pairs for name, other in pair}
+
+    def _sets(self, fixed: Mapping[int, bool]) -> list[Flags]:
+        """Every S of positive probability, as a flag per group."""
+        able = [
+            [fixed[g]] if g in fixed else [f for f, p in ((True, m.theta), (False, m.rest)) if p]
+            for g, m in enumerate(self.mixtures)
+        ]
+        return list(product(*able))
+
+    def risk(self) -> Risk:
+        """Of the whole part."""
+        rows = np.arange(len(self.kept))
+        chance, drawn, best = self._guessed(range(len(self.mixtures)), self._sets({}), rows)
+        largest = math.prod(float(block.tables.max()) for block in self.blocks)
+        likely = np.sum([self._likely(g, rows) for g in range(len(self.mixtures))], axis=0)
+        return self._risk(drawn, best, (likely - chance) / math.log(2), largest)
+
+    def risk_of_group(self, names: tuple[str, ...]) -> Risk:
+        """Of one group's joint answer, to someone who knows which of the other groups kept."""
+        target = self._groups[names[0]]
+        prior = [margin for block in self.blocks if (margin := block.marginal(names)) is not None]
+        draws = np.empty((3, len(self.kept)))
+        others = np.delete(self.kept, target, axis=1)
+        for flags in np.unique(others, axis=0):
+            rows = np.flatnonzero((others == flags).all(axis=1))
+            decided = dict(enumerate(np.insert(flags, target, True).tolist()))
+            sets = self._sets({g: flag for g, flag in decided.items() if g != target})
+            chance, drawn, best = self._guessed([target], sets, rows)
+            likely = self._likely(target, rows) + self._rest_given(target, decided, rows)
+            draws[:, rows] = drawn, best, (likely - chance) / math.log(2)
+        largest = math.prod(float(block.tables.max()) for block in prior)
+        return self._risk(draws[0], draws[1], draws[2], largest)
+
+    def _rest_given(self, target: int, decided: Mapping[int, bool], rows: Index) -> Array:
+        """log of the chance of all other reports, given the true answers of one group."""
+        names = self.mixtures[target].names
+        total: Array = np.zeros(len(rows))
+        for g, mixture in enumerate(self.mixtures):
+            if g != target:
+                total += math.log(mixture.theta if decided[g] else mixture.rest)
+        for block in self.blocks:
+            table = self._table(block, tuple(decided.values()))
+            total += _logs(table[self._at(block, rows, names)])
+            margin = block.marginal(names)
+            if margin is not None:
+                total -= _logs(margin.tables[self._at(margin, rows, names)])
+        return total
+
+    def risk_of(self, name: str) -> Risk:
+        """Of one attribute, to someone who sees all reports of the part."""
+        block = next(block for block in self.blocks if name in block.names)
+        axis = block.names.index(name)
+        prior = block.tables.sum(axis=tuple(i for i in range(block.tables.ndim) if i != axis))
+        rows = np.arange(min(len(self.kept), max(_FEWEST, _AT_ONCE // prior.size)))
+        chance, code = self._chance[rows], self.reported[name][rows]
+        share: Array = np.zeros((len(rows), prior.size))
+        for flags, (total, impossible) in self._totals.items():
+            log_chance = self._sent(block, flags, rows)
+            silent = np.isneginf(log_chance)
+            rest = total[rows] - np.where(silent, 0.0, log_chance) - chance
+            scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
+            if flags[self._groups[name]]:
+                share[rows, code] += scale * np.exp(log_chance)
+            else:
+                table = np.moveaxis(self._table(block, flags, [name]), axis, -1)
+                at = self._at(block, rows)
+                left = table[at[:axis] + at[axis + 1 :]]
+                share += scale[:, None] * left * self._others[name][code]
+        share /= share.sum(axis=1, keepdims=True)
+        ratio = np.divide(share, prior, out=np.ones_like(share), where=share > 0)
+        bits = (share * np.log2(ratio)).sum(axis=1)
+        return self._risk((share**2).sum(axis=1), share.max(axis=1), bits, float(prior.max()))
+
+    @cached_property
+    def _totals(self) -> dict[Flags, tuple[Array, Array]]:
+        """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
+        rows, totals = np.arange(len(self.kept)), {}
+        for flags in self._sets({}):
+            total, impossible = self._weight(flags, rows, Step.TOTAL, []), np.zeros(len(rows))
+            for block in self.blocks:
+                log_chance = self._sent(block, flags, rows)
+                impossible += np.isneginf(log_chance)
+                total = total + np.where(np.isneginf(log_chance), 0.0, log_chance)
+            totals[flags] = total, impossible
+        return totals
+
+    @cached_property
+    def _chance(self) -> Array:
+        """log J(y)."""
+        terms = [np.where(zeros > 0, -np.inf, total) for total, zeros in self._totals.values()]
+        return np.asarray(np.logaddexp.reduce(terms))
+
+    def _guessed(
+        self, targets: Collection[int], sets: Sequence[Flags], rows: Index
+    ) -> tuple[Array, Array, Array]:
+        """log J(y), and how often guesses of the true answers of the targets are right."""
+        names = [name for g in targets for name in self.mixtures[g].names]
+        terms: dict[Step, list[Array]] = {Step.TOTAL: [], Step.SQUARES: [], Step.PEAK: []}
+        for flags, (step, logs) in product(sets, terms.items()):
+            term = self._weight(flags, rows, step, targets)
+            for block in self.blocks:
+                table = self._table(block, flags, names)
+                moved = self._moved(
+                    table**2 if step is Step.SQUARES else table, block, flags, step, names
+                )
+                term = term + _logs(moved[self._at(block, rows)])
+            logs.append(term)
+        chance = np.logaddexp.reduce(terms[Step.TOTAL])
+        drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
+        return chance, drawn, np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
+
+    def _weight(self, flags: Flags, rows: Index, step: Step, targets: Collection[int]) -> Array:
+        """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
+        total: Array = np.zeros(len(rows))
+        for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
+            power = 2 if step is Step.SQUARES else 1
+            plain = power * math.log(mixture.theta if kept else mixture.rest)
+            if not kept or step is Step.TOTAL or g not in targets:
+                total += plain
+                continue
+            both = np.exp(self._replaced(mixture, self.reported, rows))
+            theta = mixture.theta
+            total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
+        return total
+
+    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index], rows: Index) -> Array:
+        """log of rest prod_a B_a[y_a, x_a] for each draw."""
+        parts = zip(mixture.names, mixture.others, strict=True)
+        logs = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
+        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(logs, axis=0))
+
+    def _likely(self, group: int, rows: Index) -> Array:
+        """log M[y, x] of one group, x the truth behind each report."""
+        mixture = self.mixtures[group]
+        likely = self._replaced(mixture, self.true, rows)
+        same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
+        kept = _logs(mixture.theta * np.logical_and.reduce(same))
+        return np.asarray(np.logaddexp(likely, kept))
+
+    def _sent(self, block: PriorTable, flags: Flags, rows: Index) -> Array:
+        """log t_b,S(y) of each draw."""
+        return _logs(self._table(block, flags)[self._at(block, rows)])
+
+    def _table(self, block: PriorTable, flags: Flags, left: Collection[str] = ()) -> Array:
+        """The block's table over reports, save for the attributes that are left as they are."""
+        names = [name for name in block.names if name not in left]
+        return self._moved(block.tables, block, flags, Step.TOTAL, names)
+
+    def _moved(
+        self, table: Array, block: PriorTable, flags: Flags, step: Step, names: Collection[str]
+    ) -> Array:
+        """One step along each of these attributes whose group is outside S."""
+        for axis, name in enumerate(block.names):
+            if name in names and not flags[self._groups[name]]:
+                table = along_axis(DenseKernel(self._others[name]), step, table, axis)
+        return table
+
+    def _at(self, block: PriorTable, rows: Index, true: Collection[str] = ()) -> tuple[Index, ...]:
+        """Where each draw is found in a table: its reports, or its truth for some attributes."""
+        return tuple(
+            (self.true if name in true else self.reported)[name][rows] for name in block.names
+        )
+
+    def _risk(self, drawn: Array, best: Array, bits: Array, largest: float) -> Risk:
+        """Means over the reports, with the variances of the means."""
+        slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
+        worst = bound_on_posterior(largest, self.epsilon)
+        return sampled((drawn, best, bits), worst, largest, slack)
+
+
+def draw_true(
+    blocks: Sequence[PriorTable], draws: int, rng: np.random.Generator
+) -> dict[str, Index]:
+    """True records of a prior whose tables are not stacked."""
+    true: dict[str, Index] = {}
+    for block in blocks:
+        flat = rng.choice(block.tables.size, draws, p=block.tables.ravel())
+        codes = np.unravel_index(flat, block.tables.shape)
+        true |= dict(zip(block.names, codes, strict=True))
+    return true
+
+
+def _draw_reported(
+    mixtures: Sequence[_NamedMixture],
+    kept: Mask,
+    true: Mapping[str, Index],
+    rng: np.random.Generator,
+) -> dict[str, Index]:
+    """Their reports; `kept` says for each record and group whether it keeps the truth."""
+    reported: dict[str, Index] = {}
+    for mixture, keeps in zip(mixtures, kept.T, strict=True):
+        for name, other in zip(mixture.names, mixture.others, strict=True):
+            drawn = true[name].copy()
+            for code, shares in enumerate(other.T):
+                rows = np.flatnonzero((true[name] == code) & ~keeps)
+                drawn[rows] = rng.choice(len(other), len(rows), p=shares / shares.sum())
+            reported[name] = drawn
+    return reported
+
+
+def _logs(values: Array) -> Array:
+    """Logarithms; minus infinity at 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def bound_on_posterior(largest: float, epsilon: float) -> float:
+    """The posterior of a cell whose odds a report raised by exp(epsilon), rounded up."""
+    if math.isinf(epsilon) or largest <= 0:  # a prior too small for a number
+        return 1.0
+    odds = math.exp(-epsilon) * (1 - largest) / largest
+    return min(1.0, (1 + 1e-15) / (1 + odds))
+
 
 Value = TypeVar("Value")
 Other = TypeVar("Other")
@@ -39,8 +532,6 @@ Other = TypeVar("Other")
 MAX_CELLS = 2**18
 #: Reports drawn by Monte Carlo.
 DRAWN = 20_000
-#: Cells times priors that are worked on at once.
-_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
@@ -90,20 +581,20 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Levels(Generic[Value]):
+class PerScope(Generic[Value]):
     """One value for every attribute, every group (in the order of the design) and the record."""
 
     attributes: dict[str, Value]
     groups: tuple[Value, ...]
     record: Value
 
-    def map(self, find: Callable[[Value], Other]) -> Levels[Other]:
+    def map(self, find: Callable[[Value], Other]) -> PerScope[Other]:
         """What `find` makes of every value."""
         attributes = {name: find(value) for name, value in self.attributes.items()}
-        return Levels(attributes, tuple(map(find, self.groups)), find(self.record))
+        return PerScope(attributes, tuple(map(find, self.groups)), find(self.record))
 
 
-Scopes = Levels[Scope]
+Scopes = PerScope[Scope]
 
 
 def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
@@ -117,16 +608,18 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
         or _risks(design.channel(group.attributes).factors, prior, limits)
         for group in design.groups
     ]
-    own = {name: group for group in groups for name in group.names}
+    group_of = {name: group for group in groups for name in group.names}
     attributes = {}
     for name in design.schema.names:
-        if len(design.closure([name])) > 1:  # a matrix over several attributes: no own report
-            single = own[name].attribute(name)
+        if (
+            len(design.jointly_reported([name])) > 1
+        ):  # a matrix over several attributes: no own report
+            single = group_of[name].attribute(name)
         else:
             single = risk_of_all(part_of(design.channel([name]).factors, prior))
         attributes[name] = Scope(
             names=(name,),
-            epsilon=design.channel(design.closure([name])).epsilon,
+            epsilon=design.channel(design.jointly_reported([name])).epsilon,
             alone=single.figures(limits.level),
             from_record=by_name[name].attribute(name).figures(limits.level),
             exact=by_name[name].exact,
@@ -182,8 +675,8 @@ class _Exact:
         """Of the joint answer of one group, to someone who sees all reports of the part."""
         if len(self._factors) == 1:
             return self.whole
-        place = [factor.names for factor in self._factors].index(names)
-        return self._over(lambda part: risk_of_group(part, place))
+        axis = [factor.names for factor in self._factors].index(names)
+        return self._over(lambda part: risk_of_group(part, axis))
 
     def attribute(self, name: str) -> Risk:
         """Of one attribute, to someone who sees all reports of the part."""
@@ -216,3 +709,89 @@ def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:
             for b in prior.blocks
         ]
         yield Prior(prior.schema, tuple(blocks), prior.source)
+
+
+# What one sent answer says: how many who send it have another true answer.
+#
+#     hidden(c) = P(true != c | reported = c) = 1 - M[c, c] p(c) / sum_x M[c, x] p(x)
+#
+# These are the numbers that respondents are told, so they are taken at the pessimistic end. Where
+# reports have categories of their own, the likeliest true answer is named instead.
+
+
+@dataclass(frozen=True)
+class SentAnswer:
+    """One reported category of an attribute.
+
+    `hidden` is the share of those who send it whose true answer is another one, `guess` the
+    likeliest true answer, right with probability `certainty`. `own` says whether the report is
+    in the attribute's own categories; if not, `hidden` is 1 - certainty.
+    """
+
+    attribute: str
+    reported: Label
+    own: bool
+    sent: float
+    hidden: float
+    guess: Label
+    certainty: float
+
+
+def answer_risks(design: Design, prior: Prior, name: str, level: float) -> tuple[SentAnswer, ...]:
+    """Every category in which an attribute is reported; those that are never sent are left out."""
+    attribute = design.schema[name]
+    reports, joints = joints_of(design, prior, name)
+    same_categories = (reports.name, reports.categories) == (name, attribute.categories)
+    cells = math.prod(design.schema[n].size for n in design.jointly_reported([name]))
+    slack = slack_of(cells)
+    first = next(joints)
+    sent, guess = first.sum(axis=1), first.argmax(axis=1)
+    column = np.arange(len(guess)) if same_categories else guess
+    shares = [_shares(joint, column) for joint in chain([first], joints)]
+    posterior, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
+    return tuple(
+        SentAnswer(
+            name,
+            label,
+            same_categories,
+            float(sent[code]),
+            max(0.0, 1 - float(posterior[code]) - slack),
+            attribute.categories[guess[code]],
+            min(1.0, float(best[code]) + slack),
+        )
+        for code, label in enumerate(reports.categories)
+        if sent[code] > 0
+    )
+
+
+def _shares(joint: Array, column: Index) -> tuple[Array, Array]:
+    """The posterior of the true category at `place` and the largest one, for each report."""
+    sent, true = joint.sum(axis=1), joint[np.arange(len(column)), column]
+    return quotient(true, sent), quotient(joint.max(axis=1), sent)
+
+
+def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
+    """The reported attribute that tells of `name`, and J[reported, true] for each prior."""
+    channel = design.channel(design.jointly_reported([name]))
+    (factor,) = channel.factors
+    sizes = [design.schema[n].size for n in factor.names]
+    reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
+    index = next((i for i, a in enumerate(reported) if a.name == name), 0)
+    other = tuple(i for i in range(len(reported)) if i != index)
+    matrix = factor.channel.kernel.entries.reshape(*(a.size for a in reported), *sizes).sum(
+        axis=other
+    )
+    axis = factor.names.index(name)
+    summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
+    tables = prior.table(factor.names).T
+    return reported[index], ((matrix * t.reshape(sizes)).sum(axis=summed) for t in tables)
+
+
+def of_100(share: float) -> int:
+    """People of 100, rounded down; what lies within 1e-9 of a whole number is that number."""
+    return math.floor(100 * share + 1e-9)
+
+
+def of_100_up(share: float) -> int:
+    """People of 100, rounded up, 0 if none; within 1e-9 of a whole number it is that number."""
+    return max(math.ceil(100 * share - 1e-9), int(share > 0))

@@ -8,19 +8,15 @@ import what estimates.
 
 from typing import TYPE_CHECKING
 
-from tacit.lazy_names import lazy_names
+from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.quantitative.additive_scrambling import additive
-    from tacit.quantitative.bar_lev_scrambling import bar_lev
-    from tacit.quantitative.eriksson_scrambling import eriksson
-    from tacit.quantitative.moment_estimates import mean, variance
-    from tacit.quantitative.multiplicative_scrambling import multiplicative
-    from tacit.quantitative.number_distribution import distribution
-    from tacit.quantitative.number_matrix import as_matrix
-    from tacit.quantitative.number_scramble import scramble, scrambling_from_json
+    from tacit.quantitative.cards import additive, bar_lev, eriksson, multiplicative
+    from tacit.quantitative.families import as_matrix, scramble, scrambling_from_json
+    from tacit.quantitative.moments import mean, variance
     from tacit.quantitative.scrambling import Scrambling
-    from tacit.quantitative.square_wave_scrambling import square_wave
+    from tacit.quantitative.smooth_distribution import distribution
+    from tacit.quantitative.square_waves import square_wave
 
 __all__ = [
     "Scrambling",
@@ -40,15 +36,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tacit.quantitative.additive_scrambling": "additive",
-        "tacit.quantitative.bar_lev_scrambling": "bar_lev",
-        "tacit.quantitative.eriksson_scrambling": "eriksson",
-        "tacit.quantitative.moment_estimates": "mean variance",
-        "tacit.quantitative.multiplicative_scrambling": "multiplicative",
-        "tacit.quantitative.number_distribution": "distribution",
-        "tacit.quantitative.number_matrix": "as_matrix",
-        "tacit.quantitative.number_scramble": "scramble scrambling_from_json",
+        "tacit.quantitative.cards": "additive bar_lev eriksson multiplicative",
+        "tacit.quantitative.families": "as_matrix scramble scrambling_from_json",
+        "tacit.quantitative.moments": "mean variance",
         "tacit.quantitative.scrambling": "Scrambling",
-        "tacit.quantitative.square_wave_scrambling": "square_wave",
+        "tacit.quantitative.smooth_distribution": "distribution",
+        "tacit.quantitative.square_waves": "square_wave",
     },
 )

@@ -13,18 +13,68 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.local_privacy import LocallyPrivate
-from tacit.errors import DataError, SingularChannelError
-from tacit.exact_draws import Source
-from tacit.json_documents import DocumentFormat
-from tacit.quantitative.known_numbers import KnownNumbers
+from tacit.core.arrays import Array
+from tacit.core.channel.channel import LocallyPrivate
+from tacit.core.channel.numbers import fraction, probabilities
+from tacit.core.exact_draws import Draws, Source
+from tacit.errors import DataError, DesignError, SingularChannelError
+from tacit.output.json_documents import DocumentFormat
+
+
+@dataclass(frozen=True)
+class KnownNumbers:
+    """A known distribution of finitely many numbers, such as the cards of a deck.
+
+    Distinct numbers in increasing order, and the exact probability of each.
+    """
+
+    values: tuple[Fraction, ...]
+    shares: tuple[Fraction, ...]
+
+    def draw(self, size: int, source: Source) -> Array:
+        """Independent draws, exact for the shares."""
+        numbers = np.array([float(value) for value in self.values])
+        return np.asarray(numbers[Draws([self.shares]).draw(None, size, source)])
+
+    def to_dict(self) -> dict[str, str]:
+        """Each number with its share, exact."""
+        return {str(v): str(s) for v, s in zip(self.values, self.shares, strict=True)}
+
+    def __str__(self) -> str:
+        """The cards in words, as in '-10 (1/4), 0 (1/2), 10 (1/4)'."""
+        return ", ".join(f"{v} ({s})" for v, s in zip(self.values, self.shares, strict=True))
+
+
+def known_numbers(given: Any, what: str) -> KnownNumbers:
+    """From a mapping of numbers to probabilities, or from a list of equally likely numbers."""
+    if isinstance(given, KnownNumbers):
+        return given
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise DesignError(
+            f"{what} must be a mapping from numbers to probabilities, or a list of equally "
+            f"likely numbers, got {given!r}"
+        )
+    if isinstance(given, Mapping):
+        listed, weights = list(given), probabilities(list(given.values()), what)
+    else:
+        listed = list(given)
+        weights = tuple(Fraction(1, len(listed)) for _ in listed)
+    numbers = [fraction(value, f"{what}: a number") for value in listed]
+    shares: dict[Fraction, Fraction] = {}
+    for number, share in zip(numbers, weights, strict=True):
+        shares[number] = shares.get(number, Fraction(0)) + share
+    possible = sorted((number, share) for number, share in shares.items() if share > 0)
+    if not possible:
+        raise DesignError(f"{what} must have at least one number")
+    return KnownNumbers(*zip(*possible, strict=True))
+
 
 FORMAT = DocumentFormat("scrambling", "scrambling file", (("family", "parameters"),))
 

@@ -5,24 +5,12 @@ exclude a cell, else the same as `inversion`), `inversion` (unbiased, no conditi
 (nearest distribution), `em` (most likely distribution).
 """
 
-from collections.abc import Callable
-
-from tacit.reconstruction.combined_estimate import combine
-from tacit.reconstruction.em import em
-from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.estimate import Estimate, combine
+from tacit.reconstruction.hypotheses import TEST_METHODS, likelihood_ratio, pearson, wald
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.inference import TEST_METHODS, likelihood_ratio, pearson, wald
-from tacit.reconstruction.inversion import inversion
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
-from tacit.reconstruction.restricted import restricted
-from tacit.reconstruction.share_bounds import ShareBounds
-from tacit.reconstruction.simplex import simplex
-from tacit.reconstruction.table_problem import TableProblem
-
-#: Every method by its name on the command line.
-METHODS: dict[str, Callable[[TableProblem], Estimate]] = {
-    method.__name__: method for method in (inversion, restricted, simplex, em)
-}
+from tacit.reconstruction.shares import ShareBounds
+from tacit.reconstruction.tables import METHODS, em, inversion, restricted, simplex
 
 __all__ = [
     "METHODS",

@@ -1,4 +1,11 @@
-"""Estimate: values with their standard errors, covariance and method; prints as a table."""
+"""Estimate: values with their standard errors, covariance and method; prints as a table.
+
+Tables, probabilities, expectations, tree nodes and accuracies are means of the weights of reports:
+
+    mean = sum_y p*(y) g(y),    Cov = (mean of g g^T - mean of g  mean of g^T) / n
+
+`linear_estimate` computes them; `combine` joins independent estimates of the same quantity.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +14,28 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.arrays import Array, Index
+from tacit.core.arrays import Array, Index
+from tacit.core.imports import optional_imports
+from tacit.core.label_codes import frame_of
+from tacit.core.schema import Attribute, Label, text
 from tacit.errors import DataError
-from tacit.extras import optional_imports
-from tacit.label_codes import frame_of
-from tacit.number_text import decimals, number_of, span
-from tacit.reconstruction.fit import misfit
-from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.interval import Interval, normal_interval, score_interval
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
+from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
+from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
-from tacit.reconstruction.score_test import ScoreTest
-from tacit.schema import Attribute, Label
-from tacit.table import Table, TabularResult
+from tacit.records.sample import SampleRows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
+Numbers = npt.NDArray[Any]
 #: Rows of a printed table before it is cut.
 _SHOWN = 40
 _NUMBERS = ("estimate", "stderr", "lower", "upper")
@@ -34,8 +43,49 @@ _NUMBERS = ("estimate", "stderr", "lower", "upper")
 _WHOLE = 0.95
 #: A variance below this share of that of a simple random sample is rounding.
 _ROUNDING = 1e-9
+#: Eigenvalues of a covariance below this share of the largest are rounding errors.
+_NULL_EIGENVALUE = 1e-10
 NOT_INFORMATIVE = "not informative"
 NO_UPPER_LIMIT = "no upper limit: the reports allow a share of 0 or 1 in one of the groups"
+
+
+@dataclass(frozen=True, eq=False)
+class OnDemand(Generic[T]):
+    """A result that is computed when first called. Only the result is pickled, not the records."""
+
+    compute: Callable[[], T]
+
+    def __call__(self) -> T:
+        return self._result
+
+    @cached_property
+    def _result(self) -> T:
+        return self.compute()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _past_result, (self._result,)
+
+
+def _past_result(result: T) -> OnDemand[T]:
+    return OnDemand(lambda: result)
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where an estimate came from: its records, its method's run, and checks on demand.
+
+    `n_left_out` records had no answer. `errors_by` is the method of the errors, where it is not
+    that of the values. `reported_of` computes the same shares among the reports, `fit_of` tests
+    whether the reports contradict the design, `warning_of` says what is suspicious.
+    """
+
+    n_records: int
+    n_left_out: int = 0
+    convergence: Convergence | None = None
+    errors_by: str = ""
+    reported_of: Callable[[], Array | None] | None = None
+    fit_of: Callable[[], HypothesisTest] | None = None
+    warning_of: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,31 +97,24 @@ class Estimate(TabularResult):
     and may lie outside the interval of their cell. The covariance is 0 if all reports are alike;
     the standard error of an impossible value is then that at the nearest possible one.
 
-    In a sample with design weights or clusters, `simple` is the estimate as if these records were a
-    simple random sample, and `df` the degrees of freedom of the variance. `n_left_out` records had
-    no answer. `no_effect` is the value of a comparison if groups do not differ. `errors_by` is the
-    method of the errors, where it is not that of the values. `warning_of` says what is suspicious
-    about the estimate.
+    Intervals are normal, unless the estimate is a probability (`score_of`) or has its own limits
+    (`interval_of`). In a sample with design weights or clusters, `simple` is the estimate as if
+    these records were a simple random sample, and `df` the degrees of freedom of the variance.
+    `no_effect` is the value of a comparison if groups do not differ.
     """
 
     attributes: tuple[Attribute, ...]
     value: Array
     stderr: Array
-    n_records: int
+    covariance_of: Callable[[], Array]
     method: str
     name: str
-    covariance_of: Callable[[], Array]
+    provenance: Provenance
     score_of: Callable[[], ScoreTest] | None = None
-    convergence: Convergence | None = None
     interval_of: Callable[[float], Interval] | None = None
-    fit_of: Callable[[], HypothesisTest] | None = None
     simple: Estimate | None = None
     df: float = math.inf
-    n_left_out: int = 0
-    reported_of: Callable[[], Array | None] | None = None
     no_effect: float | None = None
-    errors_by: str = "inversion"
-    warning_of: Callable[[], str] | None = None
 
     @classmethod
     def of_covariance(
@@ -85,19 +128,21 @@ class Estimate(TabularResult):
     ) -> Estimate:
         """An estimate with normal intervals from its covariance matrix."""
         stderr = np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(value.shape)
-        found = partial(np.asarray, covariance)
-        return cls(attributes, value, stderr, n_records, method, name, found)
+        source = Provenance(n_records)
+        return cls(attributes, value, stderr, partial(np.asarray, covariance), method, name, source)
+
+    def with_provenance(self, **changes: Any) -> Estimate:
+        """The same estimate with other fields of its `Provenance`."""
+        return replace(self, provenance=replace(self.provenance, **changes))
 
     def as_probability(self, third: Array | None = None, share: Array | None = None) -> Estimate:
         """The estimate with intervals inside [0, 1]; `third` is the mean of the cubed weights.
 
         `share` is that of the records that meet the undisguised conditions of each cell.
         """
-        if share is None:
-            score = ScoreTest.of_noise(self.value, self.stderr, self.n_records, third)
-        else:
-            score = ScoreTest.of_noise_within(self.value, share, self.stderr, self.n_records, third)
-        return self.with_score(score)
+        return self.with_score(
+            ScoreTest.of_noise(self.value, self.stderr, self.n_records, third, share)
+        )
 
     def with_score(self, score: ScoreTest) -> Estimate:
         """The estimate with this score test, and standard errors that agree with it."""
@@ -108,12 +153,12 @@ class Estimate(TabularResult):
         """The estimate with these score tests in some of its cells, of simple random sampling."""
         if self.simple is not None:
             simple = self.simple.with_tests(tests)
-            sampled = simple.of_sample(self.covariance, self.df)
-            return replace(self, simple=simple, score_of=sampled.score_of, stderr=sampled.stderr)
+            sample = simple.of_sample(self.covariance, self.df)
+            return replace(self, simple=simple, score_of=sample.score_of, stderr=sample.stderr)
         assert self.score is not None
         score = self.score
-        for place, test in tests.items():
-            score = score.with_cell(place, test)
+        for cell, test in tests.items():
+            score = score.with_cell(cell, test)
         return self.with_score(score)
 
     def of_sample(self, covariance: Array, df: float, weight_effect: float = 1.0) -> Estimate:
@@ -123,7 +168,7 @@ class Estimate(TabularResult):
         simple random sample; if there is no variance, the effect of the weights alone counts.
         """
         variance = np.maximum(covariance.diagonal(), 0).reshape(self.value.shape)
-        found = replace(
+        sample = replace(
             self,
             stderr=np.sqrt(variance),
             covariance_of=partial(np.asarray, covariance),
@@ -131,16 +176,59 @@ class Estimate(TabularResult):
             df=df,
         )
         if self.score_of is None:
-            return found
-        known = (variance > _ROUNDING * self.stderr**2) & (self.stderr > 0)
-        effect = np.where(known, variance, 1.0) / np.where(known, self.stderr, 1.0) ** 2
-        effect = np.where(known, effect, weight_effect)
-        return replace(found, score_of=partial(_effective_score, self, effect)).with_errors()
+            return sample
+        varies = (variance > _ROUNDING * self.stderr**2) & (self.stderr > 0)
+        effect = np.where(varies, variance, 1.0) / np.where(varies, self.stderr, 1.0) ** 2
+        effect = np.where(varies, effect, weight_effect)
+        sample = replace(sample, score_of=partial(_effective_score, self, effect))
+        assert sample.score is not None
+        return replace(sample, stderr=sample.score.nearest_stderr(sample.stderr))
 
-    def with_errors(self) -> Estimate:
-        """The estimate with standard errors that agree with its score test."""
-        assert self.score is not None
-        return replace(self, stderr=self.score.nearest_stderr(self.stderr))
+    def scaled(self, low: float, high: float) -> Estimate:
+        """The mean of a quantity that is `high` with this probability and `low` otherwise."""
+        span = high - low
+        return replace(
+            self,
+            value=low + span * self.value,
+            stderr=span * self.stderr,
+            covariance_of=partial(_scaled_covariance, self, span),
+            simple=None if self.simple is None else self.simple.scaled(low, high),
+            score_of=None,
+            interval_of=partial(_scaled_interval, self, low, span),
+        ).with_provenance(reported_of=None)
+
+    def part(self, positions: Index, attributes: tuple[Attribute, ...], name: str) -> Estimate:
+        """Some cells of a table of probabilities, as a table of these attributes."""
+        shape = tuple(a.size for a in attributes)
+        return replace(
+            self,
+            attributes=attributes,
+            value=self.value.ravel()[positions].reshape(shape),
+            stderr=self.stderr.ravel()[positions].reshape(shape),
+            covariance_of=partial(_covariance_part, self, positions),
+            score_of=None if self.score is None else partial(self.score.part, positions, shape),
+            simple=None if self.simple is None else self.simple.part(positions, attributes, name),
+            name=name,
+        ).with_provenance(reported_of=partial(_reported_part, self, positions, shape))
+
+    def contrast(self, value: Array, slopes: Array, name: str) -> Estimate:
+        """A number that depends on the cells, with these derivatives; its interval is normal."""
+        variance = np.full((1, 1), slopes @ self.covariance @ slopes)
+        if self.simple is None:
+            number = Estimate.of_covariance((), value, variance, self.n_records, self.method, name)
+        else:
+            number = self.simple.contrast(value, slopes, name).of_sample(variance, self.df)
+        return number.with_provenance(n_left_out=self.n_left_out)
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance matrix of the cells, flattened with the last attribute running fastest."""
+        return self.covariance_of()
+
+    @cached_property
+    def score(self) -> ScoreTest | None:
+        """How the estimate varies, if it is a probability."""
+        return None if self.score_of is None else self.score_of()
 
     @property
     def design_effect(self) -> Array:
@@ -156,68 +244,38 @@ class Estimate(TabularResult):
         with np.errstate(divide="ignore"):
             return np.asarray(self.n_records / self.design_effect)
 
-    @cached_property
-    def score(self) -> ScoreTest | None:
-        """How the estimate varies, if it is a probability."""
-        return None if self.score_of is None else self.score_of()
-
-    def scaled(self, low: float, high: float) -> Estimate:
-        """The mean of a quantity that is `high` with this probability and `low` otherwise."""
-        span = high - low
-        return replace(
-            self,
-            value=low + span * self.value,
-            stderr=span * self.stderr,
-            covariance_of=partial(_scaled_covariance, self, span),
-            simple=None if self.simple is None else self.simple.scaled(low, high),
-            score_of=None,
-            interval_of=partial(_scaled_interval, self, low, span),
-            reported_of=None,
-        )
-
-    def part(self, places: Index, attributes: tuple[Attribute, ...], name: str) -> Estimate:
-        """Some cells of a table of probabilities, as a table of these attributes."""
-        shape = tuple(a.size for a in attributes)
-        return replace(
-            self,
-            attributes=attributes,
-            value=self.value.ravel()[places].reshape(shape),
-            stderr=self.stderr.ravel()[places].reshape(shape),
-            covariance_of=partial(_covariance_part, self, places),
-            score_of=None if self.score is None else partial(self.score.part, places, shape),
-            reported_of=partial(_reported_part, self, places, shape),
-            simple=None if self.simple is None else self.simple.part(places, attributes, name),
-            name=name,
-        )
-
-    def contrast(self, value: Array, slopes: Array, name: str) -> Estimate:
-        """A number that depends on the cells, with these derivatives; its interval is normal."""
-        variance = np.full((1, 1), slopes @ self.covariance @ slopes)
-        found = Estimate.of_covariance((), value, variance, self.n_records, self.method, name)
-        if self.simple is None:
-            return replace(found, n_left_out=self.n_left_out)
-        plain = self.simple.contrast(value, slopes, name)
-        return replace(plain.of_sample(variance, self.df), n_left_out=self.n_left_out)
+    @property
+    def n_records(self) -> int:
+        """Number of reported records that the estimate is from."""
+        return self.provenance.n_records
 
     @property
-    def covariance(self) -> Array:
-        """Covariance matrix of the cells, flattened with the last attribute running fastest."""
-        return self.covariance_of()
+    def n_left_out(self) -> int:
+        """Number of records without an answer."""
+        return self.provenance.n_left_out
+
+    @property
+    def convergence(self) -> Convergence | None:
+        """How the iteration of the method ended, if it has one."""
+        return self.provenance.convergence
 
     @property
     def fit(self) -> HypothesisTest | None:
         """Whether the reports contradict the design; None if the reports are not at hand."""
-        return None if self.fit_of is None else self.fit_of()
-
-    @property
-    def warning(self) -> str:
-        """What is suspicious about the estimate, if anything."""
-        return "" if self.warning_of is None else self.warning_of()
+        test = self.provenance.fit_of
+        return None if test is None else test()
 
     @property
     def reported(self) -> Array | None:
         """The same shares among the reports; None if reports have other categories."""
-        return None if self.reported_of is None else self.reported_of()
+        shares = self.provenance.reported_of
+        return None if shares is None else shares()
+
+    @property
+    def warning(self) -> str:
+        """What is suspicious about the estimate, if anything."""
+        text = self.provenance.warning_of
+        return "" if text is None else text()
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell; within [0, 1] for probabilities."""
@@ -302,7 +360,7 @@ class Estimate(TabularResult):
     def plot(self, level: float = 0.95) -> Figure:
         """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
         with optional_imports():
-            from tacit.reconstruction.estimate_plot import plot_estimates
+            from tacit.reconstruction.plot import plot_estimates
 
         return plot_estimates([self], level)
 
@@ -317,7 +375,8 @@ class Estimate(TabularResult):
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
-        return text + f"; errors by {self.errors_by}" if self.method in ("simplex", "em") else text
+        errors_by = self.provenance.errors_by
+        return f"{text}; errors by {errors_by}" if errors_by else text
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN)
@@ -330,10 +389,10 @@ def _effective_score(simple: Estimate, effect: Array) -> ScoreTest:
 
 
 def _effect_text(effects: Array) -> str:
-    known = np.ravel(effects)[np.isfinite(np.ravel(effects))]
-    if not known.size:
+    finite = effects[np.isfinite(effects)]
+    if not finite.size:
         return ""
-    low, high = (f"{own:.2f}" for own in (known.min(), known.max()))
+    low, high = f"{finite.min():.2f}", f"{finite.max():.2f}"
     return f"; design effect {low}" + (f" to {high}" if low != high else "")
 
 
@@ -341,13 +400,13 @@ def _same(score: ScoreTest) -> ScoreTest:
     return score
 
 
-def _covariance_part(whole: Estimate, places: Index) -> Array:
-    return np.asarray(whole.covariance[np.ix_(places, places)])
+def _covariance_part(whole: Estimate, positions: Index) -> Array:
+    return np.asarray(whole.covariance[np.ix_(positions, positions)])
 
 
-def _reported_part(whole: Estimate, places: Index, shape: tuple[int, ...]) -> Array | None:
+def _reported_part(whole: Estimate, positions: Index, shape: tuple[int, ...]) -> Array | None:
     reported = whole.reported
-    return None if reported is None else reported.ravel()[places].reshape(shape)
+    return None if reported is None else reported.ravel()[positions].reshape(shape)
 
 
 def _scaled_covariance(share: Estimate, span: float) -> Array:
@@ -373,4 +432,133 @@ def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
             column += "_"
         used.add(column)
         columns[name] = column
+    return columns
+
+
+def covariance_of_means(
+    second: Array | float, first: Array | float, other: Array | float, n_records: int
+) -> Array:
+    """Covariance of two means over n records, from the mean of the product of their weights."""
+    return np.asarray((second - first * other) / n_records)
+
+
+def stderr_of_means(second: Array, mean: Array, n_records: int) -> Array:
+    """Standard errors of means, from the means of the squared weights."""
+    variance = covariance_of_means(second, mean, mean, n_records)
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+
+def linear_estimate(
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    name: str,
+    attributes: tuple[Attribute, ...] = (),
+    probability: bool = False,
+    sample: SampleRows | None = None,
+    true_products: Array | None = None,
+) -> Estimate:
+    """Mean weights of reports: one number, or a table with one axis per attribute.
+
+    A block is the weights of some reports (reports x quantities, or reports for one quantity) and
+    how often each report counts. Intervals are normal; those of a `probability` stay inside [0, 1]
+    and assume that all true answers get the same noise. Reports of a `sample` come with the weights
+    of its rows; `true_products` are described there.
+    """
+    parts = list(blocks) if sample is not None else blocks
+    mean, covariance, n, third = _means(parts)
+    value = mean.reshape(tuple(a.size for a in attributes))
+    estimate = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
+    if probability:
+        estimate = estimate.as_probability(third.reshape(value.shape))
+    return estimate if sample is None else sampled(estimate, parts, sample, true_products)
+
+
+def sampled(
+    simple: Estimate,
+    blocks: Iterable[tuple[Numbers, Numbers]],
+    sample: SampleRows,
+    true_products: Array | None = None,
+) -> Estimate:
+    """An estimate by linear_estimate with the errors of a sample."""
+    weights = np.concatenate([block.reshape(len(counts), -1) for block, counts in blocks])
+    covariance = sample.covariance(weights, true_products)
+    return simple.of_sample(covariance, sample.df, sample.weight_effect)
+
+
+def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:
+    """Mean weights of reports, their covariance, and the number of reports."""
+    return _means(blocks)[:3]
+
+
+def _means(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int, Array]:
+    """The same, and the means of the cubed weights."""
+    n, total, squares, cubes = 0.0, np.zeros(1), np.zeros((1, 1)), np.zeros(1)
+    for weights, counts in blocks:
+        columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)
+        n += times.sum()
+        total = total + times @ columns
+        squares = squares + (columns.T * times) @ columns
+        cubes = cubes + times @ columns**3
+    mean, second = total / n, squares / n
+    covariance = covariance_of_means(second, mean[:, None], mean, round(n))
+    return mean, covariance, round(n), cubes / n
+
+
+def combine(estimates: Sequence[Estimate]) -> Estimate:
+    """The estimate of the same quantity from all records of independent estimates together.
+
+    Generalised least squares: with estimates v_i and covariances C_i,
+
+        C = (sum of C_i^-1)^-1,    v = C sum of C_i^-1 v_i.
+
+    The designs may differ. The cells of a distribution sum to 1, so the C_i have no inverse in that
+    direction; all v_i agree there, and the pseudoinverse leaves it alone. Only estimates are
+    needed: organisations combine theirs without sharing records. Covariances are estimated, so the
+    weights have errors, which matter only for few records. The population must be the same; nothing
+    here checks it.
+    """
+    if not estimates:
+        raise DataError("there are no estimates to combine; give at least one")
+    first = estimates[0]
+    for other in estimates[1:]:
+        if (other.name, other.attributes) != (first.name, first.attributes):
+            raise DataError(
+                f"estimates of different quantities cannot be combined: {first.name}, {other.name}"
+            )
+        if other is first:
+            raise DataError("an estimate was given twice; only independent ones can be combined")
+    for estimate in estimates:
+        if estimate.method != "inversion":
+            raise DataError(f"only estimates by inversion can be combined, not {estimate.method}")
+    start = first.value.ravel()
+    inverses = [_inverse(np.atleast_2d(estimate.covariance)) for estimate in estimates]
+    covariance = _inverse(np.sum(inverses, axis=0))
+    pulls = [W @ (e.value.ravel() - start) for W, e in zip(inverses, estimates, strict=True)]
+    value = (start + covariance @ np.sum(pulls, axis=0)).reshape(first.value.shape)
+    n = sum(estimate.n_records for estimate in estimates)
+    return Estimate.of_covariance(first.attributes, value, covariance, n, "inversion", first.name)
+
+
+def _inverse(matrix: Array) -> Array:
+    return np.asarray(np.linalg.pinv(matrix, rcond=_NULL_EIGENVALUE, hermitian=True))
+
+
+def estimate_columns(
+    estimates: Sequence[Estimate], level: float = 0.95, taken: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Several tables in one: the quantity, a column per attribute, the numbers.
+
+    No column gets one of the names that are `taken`.
+    """
+    names = list(dict.fromkeys(a.name for estimate in estimates for a in estimate.attributes))
+    heads = free_names(names, ["quantity", *_NUMBERS, *taken])
+    columns: dict[str, list[Any]] = {key: [] for key in ("quantity", *heads.values(), *_NUMBERS)}
+    for estimate in estimates:
+        table = estimate.columns(level)
+        n_cells = len(table["estimate"])
+        columns["quantity"] += [estimate.name] * n_cells
+        labels = dict(zip((a.name for a in estimate.attributes), table.values(), strict=False))
+        for name, head in heads.items():
+            columns[head] += map(text, labels[name]) if name in labels else [None] * n_cells
+        for key in _NUMBERS:
+            columns[key] += table[key]
     return columns

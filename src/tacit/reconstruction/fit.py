@@ -17,70 +17,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
-from tacit.design import Design
-from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
+from tacit.core.design import Design
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.hypothesis_test import MISFIT_LEVEL, HypothesisTest
 from tacit.reconstruction.likelihood import maximise
-from tacit.reconstruction.table_problem import TableProblem, table_problem
+from tacit.reconstruction.tables import TableProblem, table_problem
+from tacit.records import PatternTable
 
 #: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
 _MOST_CELLS, _PER_CELL = 4096, 5
 #: The log-likelihood of all records is maximised within this.
 _CLOSE = 1e-5
 _ITERATIONS = 500
-#: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.
-MISFIT_LEVEL = 0.001
 
 _HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
 
 
-@dataclass(frozen=True, eq=False)
-class DesignFit:
-    """The test of some attributes; it runs when first called. Only the result is pickled."""
-
-    patterns: PatternTable
-    design: Design
-    names: tuple[str, ...]
-
-    def __call__(self) -> HypothesisTest:
-        return self._test
-
-    @cached_property
-    def _test(self) -> HypothesisTest:
-        return design_fit(self.patterns, self.design, self.names)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Known, (self._test,)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """The result of a test that was run before."""
-
-    test: HypothesisTest
-
-    def __call__(self) -> HypothesisTest:
-        return self.test
-
-
 def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
     """Whether the reports of these attributes could come from the design."""
-    asked = design.closure(names)
-    if _testable(design, asked, patterns.n_records):
-        return table_fit(table_problem(patterns, design, asked))
-    alone = dict.fromkeys(frozenset(design.closure([name])) for name in asked)
-    small = [sorted(each) for each in alone if _testable(design, sorted(each), 0)]
-    found = [table_fit(table_problem(patterns, design, each)) for each in small]
-    none = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
-    worst = min(found, key=lambda test: test.pvalue, default=none)
-    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(found))))
+    closure = design.jointly_reported(names)
+    if _testable(design, closure, patterns.n_records):
+        return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
+    alone = map(
+        sorted, dict.fromkeys(frozenset(design.jointly_reported([name])) for name in closure)
+    )
+    tests = [
+        table_fit(table_problem(patterns, design.channel(part), len(part)))
+        for part in alone
+        if _testable(design, part, 0)
+    ]
+    no_test = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
+    worst = min(tests, key=lambda test: test.pvalue, default=no_test)
+    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(tests))))
 
 
 def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
@@ -95,16 +69,14 @@ def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
 def table_fit(problem: TableProblem) -> HypothesisTest:
     """The test of one table."""
     channel, observed, n = problem.channel, problem.frequencies, problem.n_records
-    square = all(f.channel.inverse is not None for f in channel.factors)
-    if square and channel.reconstructable:
+    if problem.square and channel.reconstructable:
         inverted = channel.to_true(problem.inverses, observed)
         if inverted.min() >= 0:
             return HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, n)
     start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
-    transposed = [factor.channel.forward.T for factor in channel.factors]
     likely, ended = maximise(
         channel.disguised,
-        lambda table: channel.to_true(transposed, table),
+        problem.transposed,
         observed,
         start,
         _CLOSE / n,
@@ -115,25 +87,42 @@ def table_fit(problem: TableProblem) -> HypothesisTest:
     if problem.spread is not None:
         statistic /= problem.spread.largest_effect(observed, n)
     excess = observed.size - start.size
-    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _held(problem, likely), n)
+    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _at_zero(problem, likely), n)
 
 
-def _held(problem: TableProblem, likely: Array) -> int:
+def _at_zero(problem: TableProblem, likely: Array) -> int:
     """How many true cells are held at 0: a Newton step of the cell alone would make it negative."""
     channel = problem.channel
     expected = np.where(problem.frequencies > 0, channel.disguised(likely), 1.0)
-    forward = [factor.channel.forward for factor in channel.factors]
-    gradient = channel.to_true([f.T for f in forward], problem.frequencies / expected)
-    squares = [f.power(2).T for f in forward]
+    gradient = problem.transposed(problem.frequencies / expected)
+    squares = [factor.channel.forward.power(2).T for factor in channel.factors]
     curvature = channel.to_true(squares, problem.frequencies / expected**2)
     return int(np.sum(likely * curvature < 1 - gradient))
 
 
-def misfit(test: HypothesisTest | None) -> str:
-    """What is printed above estimates from reports that contradict the design; else nothing."""
-    if test is None or test.pvalue >= MISFIT_LEVEL:
+def coding_warning(coin: Coin, estimate: Estimate) -> str:
+    """A warning if the share of the second category suggests reversed reports; else nothing.
+
+    `crosswise` and `triangular` report whether two answers are the same, or whether any is yes.
+    Whoever codes "different" as yes gets 1 - share with crosswise, which no test of fit can see,
+    and an impossible share with triangular. For crosswise, the interval lies above one half,
+    although such questions are asked about what is rare. For triangular, the reports contradict the
+    design, and exchanged ones would not.
+    """
+    if estimate.fit is None:
         return ""
+    matrix = coin.channel(estimate.attributes).matrix
+    exchanged = np.linalg.solve(matrix, (matrix @ estimate.value)[::-1])
+    share, other = float(estimate.value[1]), float(exchanged[1])
+    if coin.asks == "comparison":
+        suspect = estimate.interval().lower[1] > 1 / 2
+    else:
+        suspect = share < 0 and 0 <= other <= 1 and estimate.fit.pvalue < MISFIT_LEVEL
+    if not suspect:
+        return ""
+    meaning = coin.report_meaning(estimate.attributes)
     return (
-        "MISFIT: these reports contradict the design (likelihood ratio "
-        f"{test.statistic:.1f} on {test.df} df, p {test.shown_p}); the estimates do not hold"
+        f"CODING: are the reports reversed? They mean {meaning}. If they are coded the other way "
+        f"round, the share of {estimate.attributes[0].categories[1]} is {other:.4f}, not "
+        f"{share:.4f}; records may also say {' and '.join(map(repr, coin.report_words))}"
     )

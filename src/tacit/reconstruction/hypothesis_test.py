@@ -6,9 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.arrays import Array
-from tacit.number_text import decimals, number_of
-from tacit.table import Table, TabularResult
+from tacit.core.arrays import Array
+from tacit.output.number_text import decimals, number_of
+from tacit.output.table import Table, TabularResult
 
 #: P-values below this are printed as a bound.
 _SMALLEST = 1e-4
@@ -110,3 +110,17 @@ def small_p(pvalue: float) -> str:
 def decimals_of(statistic: float) -> str:
     """A statistic as text, or "infinite"."""
     return "infinite" if math.isinf(statistic) else decimals(statistic, scale=1.0)
+
+
+#: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.
+MISFIT_LEVEL = 0.001
+
+
+def misfit(test: HypothesisTest | None) -> str:
+    """What is printed above estimates from reports that contradict the design; else nothing."""
+    if test is None or test.pvalue >= MISFIT_LEVEL:
+        return ""
+    return (
+        "MISFIT: these reports contradict the design (likelihood ratio "
+        f"{test.statistic:.1f} on {test.df} df, p {test.shown_p}); the estimates do not hold"
+    )

@@ -1,7 +1,7 @@
 """Confidence intervals for probabilities that keep their coverage near 0 and 1.
 
 An interval contains every p in [0, 1] that the estimate does not reject, with the distribution
-that p implies (see `score_test`): exact if the reports are binomial (Clopper & Pearson, 1934), by
+that p implies (see `ScoreTest`): exact if the reports are binomial (Clopper & Pearson, 1934), by
 a binomial distribution with the same three moments if not, by the normal one if the noise is that
 of many records.
 
@@ -29,14 +29,259 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from tacit.arrays import TINY, Array, Mask
+from tacit.core.arrays import TINY, Array, Index, Mask
+from tacit.core.channel.weights import EventMoments
 from tacit.errors import DataError
-from tacit.reconstruction.score_test import NO_RECORDS, ScoreTest
+
+#: Probabilities this close to 0 or 1 are not divided by.
+_NEAR = 1e-6
+#: Distributions are evaluated this far from 0 and 1 at least, where a variance may vanish.
+_EDGE = 1e-9
+#: An estimate so many standard errors outside of [0, 1] contradicts the design.
+_FAR = 4.0
+#: Two hypotheses at which the two values of a weight are compared.
+_PROBES = (0.3, 0.7)
+_SAME = 1e-7
+#: A share of the records below this is 0, but for rounding.
+_NOBODY = 1e-13
+_ENDLESS = 1e18
+#: The number of no records, where it is divided by.
+NO_RECORDS = 1e-9
+
+
+class KnownMoments(NamedTuple):
+    """A power of the weights: its mean over the reports, that inside the event, bounds outside."""
+
+    mean: Array
+    inside: Array
+    low: Array
+    high: Array
+
+    def outside(self, value: Array) -> Array:
+        """The moment outside: mean = p inside + (1 - p) outside at the estimate, within bounds.
+
+        The bounds also settle it where p is near 1.
+        """
+        safe = np.abs(1 - value) > _NEAR
+        solved = (self.mean - value * self.inside) / np.where(safe, 1 - value, 1.0)
+        return np.where(safe, np.clip(solved, self.low, self.high), self.high)
+
+
+def event_moments(mean: float, value: float, moments: EventMoments, total: float) -> KnownMoments:
+    """Those of one event; `total` estimates P(E) times the mean of E[g^k | x] inside."""
+    low, high = moments.inside
+    inside = high if value <= _NEAR else float(np.clip(total / value, low, high))
+    return KnownMoments(*map(np.asarray, (mean, inside, *moments.outside)))
+
+
+class TwoPoint(NamedTuple):
+    """Weights of two values: `low`, and `low + span` with probability `share`."""
+
+    low: Array
+    span: Array
+    share: Array
+
+
+@dataclass(frozen=True)
+class ScoreTest:
+    """How an unbiased estimate of a probability varies, whatever the truth is.
+
+    A report weighs g in the estimate, which is the mean of g over n reports. If the true
+    probability is p, then per report
+
+        Var(g) = p (1 - p) + noise(p),    third central moment = p (1 - p) (1 - 2p) + skew(p)
+
+    The first terms are those of drawing a true record (Wilson, 1927), noise and skew what the
+    disguise adds. For an event with moments E[g^k | true answer] inside and outside of it both are
+    polynomials of p, 3 coefficients x cells. The sum of the weights is treated as lo + (hi - lo)
+    times a binomial count that has the same mean, variance and third moment. If g takes two values
+    only, this is its exact distribution.
+
+    Undisguised attributes have no noise: how many of n records meet conditions on them is counted.
+    The probability of an event with such conditions is the product of their share and of the share
+    of the event among the records that meet them. The test is that of the latter: if `n_all` is not
+    0, the estimate is that among `n_records` of `n_all` records, and the probability of the event
+    and these conditions is center * n_records / n_all.
+    """
+
+    center: Array
+    noise: Array
+    skew: Array
+    n_records: Array | float
+    n_all: Array | float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        value: Array,
+        n_records: Array | float,
+        second: KnownMoments,
+        third: KnownMoments,
+        share: Array | None = None,
+    ) -> ScoreTest:
+        """The test of events, from moments of the weights.
+
+        `share` is that of the records that meet the undisguised conditions of the events.
+        """
+        if share is not None:
+            second = second._replace(mean=_within(second.mean, share))
+            third = third._replace(mean=_within(third.mean, share))
+            test = cls.of(_within(value, share), n_records * share, second, third)
+            return replace(test, n_all=np.full(test.center.shape, float(n_records)))
+        inside2, inside3 = second.inside, third.inside
+        outside2, outside3 = second.outside(value), third.outside(value)
+        # Reports that contradict the design do not tell what the variance would be under it.
+        away, most = np.abs(value - np.clip(value, 0, 1)), np.maximum(inside2, second.high)
+        error = np.sqrt(most / np.maximum(n_records, NO_RECORDS))
+        outside2 = np.where(away > _FAR * error, second.high, outside2)
+        zero = np.zeros_like(value)
+        noise = [outside2, inside2 - outside2 - 1, zero]
+        skew = [outside3, inside3 - outside3 - 3 * outside2 - 1, 3 - 3 * (inside2 - outside2)]
+        return cls(value, _stacked(noise, value), _stacked(skew, value), n_records)
+
+    @classmethod
+    def of_noise(
+        cls,
+        value: Array,
+        stderr: Array,
+        n_records: float,
+        third: Array | None = None,
+        share: Array | None = None,
+    ) -> ScoreTest:
+        """The test if noise is the same for all true answers: from the error at the estimate.
+
+        `third` is the mean of the cubed weights; `share` as for `of`.
+        """
+        second = n_records * stderr**2 + value**2
+        if share is not None:
+            value, second = _within(value, share), _within(second, share)
+            third = None if third is None else _within(third, share)
+        extra = np.maximum(second - value, 0.0)
+        extra = np.where(np.isfinite(extra), extra, np.inf)
+        skew = np.zeros_like(extra)
+        if third is not None:
+            mean = np.clip(value, 0, 1)
+            central = third - 3 * value * second + 2 * value**3
+            skew = np.where(extra > 0, central - mean * (1 - mean) * (1 - 2 * mean), 0.0)
+        zero = np.zeros_like(extra)
+        noise = _stacked([extra, zero, zero], value)
+        test = cls(value, noise, _stacked([skew, zero, zero], value), n_records)
+        if share is None:
+            return test
+        n_all = np.full(value.shape, float(n_records))
+        return replace(test, n_records=n_records * share, n_all=n_all)
+
+    def given(self, n_all: Array) -> ScoreTest:
+        """The test among these records of an undisguised group, instead of all records."""
+        apart = np.asarray(self.n_all) == 0
+        alone = apart | (np.abs(n_all - self.n_records) <= _SAME * (1 + n_all))
+        # Without further undisguised conditions all records of the group are those of the test.
+        return replace(self, n_all=np.where(apart | alone.all(), 0.0, n_all))
+
+    def variance(self, p0: Array) -> Array:
+        """Variance of one weight if the truth is p0."""
+        return np.asarray(p0 * (1 - p0) + np.maximum(_polynomial(self.noise, p0), 0.0))
+
+    def stderr(self, p0: Array) -> Array:
+        """Standard error of the estimate if the truth is p0."""
+        return np.asarray(np.sqrt(self.variance(p0) / np.maximum(self.n_records, NO_RECORDS)))
+
+    def nearest_stderr(self, stderr: Array) -> Array:
+        """Standard errors, with that at the nearest possible truth where all reports are alike.
+
+        They have no variance, but they do not make an impossible estimate certain.
+        """
+        nearest = np.clip(self.center, 0.0, 1.0)
+        least = self.stderr(nearest)
+        certain = (stderr < _NEAR * least) & (np.abs(self.center - nearest) > _EDGE)
+        return np.asarray(np.where(certain, least, stderr))
+
+    def two_point(self, p0: Array) -> TwoPoint:
+        """The distribution of one weight on two values with the same three moments."""
+        p = np.clip(p0, _EDGE, 1 - _EDGE)
+        spread = np.sqrt(np.minimum(self.variance(p), 1e100))
+        third = p * (1 - p) * (1 - 2 * p) + _polynomial(self.skew, p)
+        skewness = np.clip(third / spread**3, -1e9, 1e9)
+        root = np.sqrt(4 + skewness**2)
+        rare = 2 / (root * (root + np.abs(skewness)))  # the smaller of both shares
+        share = np.where(skewness >= 0, rare, 1 - rare)
+        span = spread * root
+        return TwoPoint(p - share * span, span, share)
+
+    @property
+    def binomial(self) -> Mask:
+        """Whether the weight takes two values only: the number of either is binomial."""
+        first, second = (self.two_point(np.full_like(self.center, p)) for p in _PROBES)
+        close = partial(np.isclose, rtol=_SAME, atol=_SAME)
+        return np.asarray(
+            close(first.low / second.span, second.low / second.span)
+            & close(first.span, second.span)
+            & np.isfinite(first.span)
+        )
+
+    def part(self, positions: Index, shape: tuple[int, ...]) -> ScoreTest:
+        """The test of some cells, by their positions in the flattened table."""
+        center, n_records, n_all = (
+            np.broadcast_to(numbers, self.center.shape).ravel()[positions].reshape(shape)
+            for numbers in (self.center, self.n_records, self.n_all)
+        )
+        noise, skew = (
+            coefficients.reshape(3, -1)[:, positions].reshape(3, *shape)
+            for coefficients in (self.noise, self.skew)
+        )
+        return ScoreTest(center, noise, skew, n_records, n_all)
+
+    def with_cell(self, cell: int, test: ScoreTest) -> ScoreTest:
+        """The test with that of another estimate in one cell of the flattened table."""
+        order = np.arange(self.center.size)
+        parts = [self.part(order, order.shape), test.part(order[:1], (1,))]
+        order[cell] = self.center.size
+        joined = ScoreTest(
+            *(
+                np.concatenate([getattr(part, name) for part in parts], axis=-1)
+                for name in ("center", "noise", "skew", "n_records", "n_all")
+            )
+        )
+        return joined.part(order, self.center.shape)
+
+    def times(self, factor: Array | float) -> ScoreTest:
+        """The same test from so many times the records."""
+        return replace(self, n_records=self.n_records * factor, n_all=self.n_all * factor)
+
+    def known_to_be_0(self, cells: Mask) -> ScoreTest:
+        """The test with these cells known, as if from endless records."""
+        n_records = np.where(cells, _ENDLESS, self.n_records)
+        return replace(self, n_records=n_records, n_all=np.where(cells, 0.0, self.n_all))
+
+    def mirrored(self) -> ScoreTest:
+        """The test of the complement."""
+        (a, b, c), (d, e, f) = self.noise, self.skew
+        noise = np.stack([a + b + c, -b - 2 * c, c])
+        skew = -np.stack([d + e + f, -e - 2 * f, f])
+        return ScoreTest(np.asarray(1 - self.center), noise, skew, self.n_records)
+
+
+def _within(mean: Array, share: Array) -> Array:
+    """A mean over all records as one over a share of them, if all others are 0; 1/2 of nobody."""
+    some = share > _NOBODY
+    return np.where(some, mean / np.where(some, share, 1.0), 0.5)
+
+
+def _stacked(coefficients: list[Array], value: Array) -> Array:
+    return np.stack([np.broadcast_to(np.asarray(c, np.float64), value.shape) for c in coefficients])
+
+
+def _polynomial(coefficients: Array, p: Array) -> Array:
+    a, b, c = coefficients
+    with np.errstate(invalid="ignore"):
+        return np.asarray(a + p * (b + p * c))
+
 
 #: Steps of the search for a limit, which ends when none moves further than this.
 _STEPS, _CLOSE = 60, 1e-11
@@ -96,21 +341,23 @@ def _inner_interval(score: ScoreTest, error: float) -> tuple[Interval, Array]:
     mirrored = score.mirrored()
     center = np.clip(score.center, 0.0, 1.0)
     ones = np.ones_like(center)
-    # Below `zero` an estimate of 0 is not rejected, above `one` an estimate of 1.
+    # Below `from_zero` an estimate of 0 is not rejected, above `from_one` an estimate of 1.
     limits = _limits(
         [
-            _Wanted(score, ones, error / 2),
-            _Wanted(mirrored, ones, error / 2),
-            _Wanted(score, center, error / 2),
-            _Wanted(score, center, error),
-            _Wanted(mirrored, 1 - center, error / 2),
-            _Wanted(mirrored, 1 - center, error),
+            _Search(score, ones, error / 2),
+            _Search(mirrored, ones, error / 2),
+            _Search(score, center, error / 2),
+            _Search(score, center, error),
+            _Search(mirrored, 1 - center, error / 2),
+            _Search(mirrored, 1 - center, error),
         ]
     )
     reach = np.maximum(1 - limits[4], center)
-    one, zero, low_half, low_whole, high_half, high_whole = (np.clip(x, 0.0, 1.0) for x in limits)
-    low = _lower(center, low_half, low_whole, 1 - zero, one)
-    high = 1 - _lower(1 - center, high_half, high_whole, 1 - one, zero)
+    from_one, from_zero, low_half, low_whole, high_half, high_whole = (
+        np.clip(x, 0.0, 1.0) for x in limits
+    )
+    low = _lower(center, low_half, low_whole, 1 - from_zero, from_one)
+    high = 1 - _lower(1 - center, high_half, high_whole, 1 - from_one, from_zero)
     return Interval(np.minimum(low, center), np.maximum(high, center)), reach
 
 
@@ -133,16 +380,16 @@ def _product_interval(score: ScoreTest, low: Array, high: Array, error: float) -
     return Interval(np.maximum(lower, 0.0), upper)
 
 
-def _lower(center: Array, half: Array, whole: Array, zero: Array, one: Array) -> Array:
+def _lower(center: Array, half: Array, whole: Array, lower_end: Array, upper_end: Array) -> Array:
     """The least p that the estimate does not reject as too large for it.
 
     `half` and `whole` are the limits for a half of the error probability, and for all of it.
     """
-    found = np.where((half <= zero) & (whole <= zero), whole, np.maximum(half, zero))
-    return np.asarray(np.where(center <= 0, 0.0, np.minimum(found, one)))
+    limit = np.where((half <= lower_end) & (whole <= lower_end), whole, np.maximum(half, lower_end))
+    return np.asarray(np.where(center <= 0, 0.0, np.minimum(limit, upper_end)))
 
 
-class _Wanted(NamedTuple):
+class _Search(NamedTuple):
     """The p at which an estimate of `center` or more has the probability `tail`."""
 
     score: ScoreTest
@@ -150,34 +397,34 @@ class _Wanted(NamedTuple):
     tail: float
 
 
-def _limits(wanted: Sequence[_Wanted]) -> list[Array]:
+def _limits(searches: Sequence[_Search]) -> list[Array]:
     """Limits of the same cells; all at once if they are few, as each step of a search then costs
     the same."""
-    at_once = len(wanted) if wanted[0].center.size <= _FEW else 1
-    found: list[Array] = []
-    for start in range(0, len(wanted), at_once):
-        some = wanted[start : start + at_once]
-        center = np.stack([one.center for one in some])
-        noise = np.stack([one.score.noise for one in some], axis=1)
-        skew = np.stack([one.score.skew for one in some], axis=1)
-        tail = np.array([one.tail for one in some]).reshape(-1, *[1] * (center.ndim - 1))
-        score = ScoreTest(center, noise, skew, some[0].score.n_records)
-        found += list(_limit(score, np.broadcast_to(tail, center.shape)))
-    return found
+    at_once = len(searches) if searches[0].center.size <= _FEW else 1
+    limits: list[Array] = []
+    for start in range(0, len(searches), at_once):
+        batch = searches[start : start + at_once]
+        center = np.stack([search.center for search in batch])
+        noise = np.stack([search.score.noise for search in batch], axis=1)
+        skew = np.stack([search.score.skew for search in batch], axis=1)
+        tail = np.array([search.tail for search in batch]).reshape(-1, *[1] * (center.ndim - 1))
+        score = ScoreTest(center, noise, skew, batch[0].score.n_records)
+        limits += list(_limit(score, np.broadcast_to(tail, center.shape)))
+    return limits
 
 
 def _limit(score: ScoreTest, tail: Array) -> Array:
     """The p at which an estimate of the center or more has this probability; it may be below 0."""
     binomial = np.asarray(score.binomial)
-    found = _normal_limit(score, tail)
-    point = score.two_point(found)
+    limit = _normal_limit(score, tail)
+    point = score.two_point(limit)
     rough = ~binomial & (score.n_records * point.share * (1 - point.share) < _MANY)
     if binomial.any():
-        found = np.where(binomial, _exact_limit(score, tail), found)
+        limit = np.where(binomial, _exact_limit(score, tail), limit)
     if rough.any():
         searched = _searched_limit(score, tail, rough)
-        found = np.where(rough & ((searched > 0) | (found > 0)), searched, found)
-    return found
+        limit = np.where(rough & ((searched > 0) | (limit > 0)), searched, limit)
+    return limit
 
 
 def _normal_limit(score: ScoreTest, tail: Array) -> Array:
@@ -201,16 +448,16 @@ def _exact_limit(score: ScoreTest, tail: Array) -> Array:
     return np.asarray(point.low + point.span * share)
 
 
-def _searched_limit(score: ScoreTest, tail: Array, wanted: Mask) -> Array:
-    """The same by a search, for the cells that are wanted: 0 if that is not rejected."""
-    places = np.flatnonzero(wanted)
-    part, tail = score.part(places, places.shape), tail[wanted]
+def _searched_limit(score: ScoreTest, tail: Array, cells: Mask) -> Array:
+    """The same by a search, for these cells: 0 if that is not rejected."""
+    positions = np.flatnonzero(cells)
+    part, tail = score.part(positions, positions.shape), tail[cells]
     limits = np.zeros_like(part.center)
     inside = np.flatnonzero(_excess(part, limits, tail) < 0)
     limits[inside] = _root(part.part(inside, inside.shape), tail[inside])
-    found = np.zeros_like(score.center)
-    found[wanted] = limits
-    return found
+    whole = np.zeros_like(score.center)
+    whole[cells] = limits
+    return whole
 
 
 def _excess(part: ScoreTest, p: Array, tail: Array) -> Array:
@@ -238,31 +485,31 @@ def _root(part: ScoreTest, tail: Array) -> Array:
     Secant steps from the normal limit; the function is nearly linear. The middle of the bracket is
     next where a step leaves it. Cells are left out when they are found.
     """
-    found = np.zeros_like(part.center)
-    left = np.arange(found.size)
-    low, high = np.zeros_like(found), part.center
-    place = np.clip(_normal_limit(part, tail), low, high)
-    slope = 1 / np.maximum(part.stderr(place), TINY)
-    before, change = np.zeros_like(found), np.zeros_like(found)
+    roots = np.zeros_like(part.center)
+    cells = np.arange(roots.size)
+    low, high = np.zeros_like(roots), part.center
+    point = np.clip(_normal_limit(part, tail), low, high)
+    slope = 1 / np.maximum(part.stderr(point), TINY)
+    before, change = np.zeros_like(roots), np.zeros_like(roots)
     for _ in range(_STEPS):
-        above = _excess(part, place, tail)
+        above = _excess(part, point, tail)
         with np.errstate(divide="ignore", invalid="ignore"):
             risen = (above - before) / change
         slope = np.where((risen > 0) & np.isfinite(risen), risen, slope)
-        low, high = np.where(above > 0, low, place), np.where(above > 0, place, high)
-        following = place - above / slope
-        kept = (following > low) & (following < high)
-        following = np.where(kept, following, (low + high) / 2)
-        before, change = above, following - place
-        found[left] = place = following
+        low, high = np.where(above > 0, low, point), np.where(above > 0, point, high)
+        following = point - above / slope
+        inside = (following > low) & (following < high)
+        following = np.where(inside, following, (low + high) / 2)
+        before, change = above, following - point
+        roots[cells] = point = following
         go = np.flatnonzero(np.abs(change) >= _CLOSE)
         if not go.size:
             break
-        if go.size < left.size:
-            part, left, tail = part.part(go, go.shape), left[go], tail[go]
-            low, high, place = low[go], high[go], place[go]
+        if go.size < cells.size:
+            part, cells, tail = part.part(go, go.shape), cells[go], tail[go]
+            low, high, point = low[go], high[go], point[go]
             slope, before, change = slope[go], before[go], change[go]
-    return found
+    return roots
 
 
 def t_deviate(tail: float, df: float) -> float:

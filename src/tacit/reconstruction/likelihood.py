@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 2_000

@@ -6,58 +6,75 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count_reported, with_columns
-from tacit.design import Design, check_design
-from tacit.errors import DataError, SchemaError
-from tacit.question_conditions import impossible_cells
-from tacit.reconstruction.conditional import conditional_shares
-from tacit.reconstruction.conditions import (
-    Condition,
-    check_known,
-    condition_of,
-    condition_weights,
-    events_of,
+from tacit.core.arrays import Array
+from tacit.core.conditions import impossible_cells
+from tacit.core.design import Design, check_design
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute
+from tacit.errors import DataError, SchemaError, SingularChannelError
+from tacit.output.number_text import UNKNOWN, decimals, number_of, span
+from tacit.output.table import Table, TabularResult
+from tacit.reconstruction.comparisons import Function, GroupShares, contrast
+from tacit.reconstruction.estimate import Estimate, OnDemand
+from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
+from tacit.reconstruction.fit import coding_warning, design_fit
+from tacit.reconstruction.hypotheses import (
+    TEST_METHODS,
+    Hypothesis,
+    Independence,
+    NoTrend,
+    Specified,
+    TestMethod,
+    expected_shares,
+    pearson,
+    scores_of,
 )
-from tacit.reconstruction.contrast import Function, contrast
-from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.expectation import expectation, tabulate
-from tacit.reconstruction.fit import DesignFit
-from tacit.reconstruction.group_shares import GroupShares
-from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.inference import TestMethod, pearson
-from tacit.reconstruction.inference.hypotheses import Hypothesis, Independence, NoTrend, Specified
-from tacit.reconstruction.inference.hypothesis_input import expected_shares, scores_of
-from tacit.reconstruction.inversion import inversion
-from tacit.reconstruction.joint_conditions import (
+from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
+from tacit.reconstruction.report_weights import ReportWeights, event_probability
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling, count_sampled
+from tacit.reconstruction.shares import (
+    ShareBounds,
     asked_answers,
-    chained_parts,
-    has_zeros,
+    condition_weights,
+    conditional_shares,
     joint_probabilities,
+    reported_share,
+    share_bounds,
+)
+from tacit.reconstruction.tables import (
+    METHODS,
+    TableProblem,
+    chained_parts,
+    expectation,
+    has_zeros,
+    inversion,
+    mean_of_cells,
+    restricted,
+    table_problem,
+    tabulate,
     with_chains,
 )
-from tacit.reconstruction.method_choice import check_table_method, checked_test, given_text
-from tacit.reconstruction.reconstruction_summary import ReconstructionSummary
-from tacit.reconstruction.report_coding import coding_warning
-from tacit.reconstruction.report_weights import ReportWeights, event_probability
-from tacit.reconstruction.reported_shares import reported_share
-from tacit.reconstruction.restricted import mean_of_cells, restricted
-from tacit.reconstruction.share_bounds import ShareBounds, share_bounds
-from tacit.reconstruction.table_problem import TableProblem, channel_problem
-from tacit.sampling.incomplete_patterns import IncompletePatterns, count_answers
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
-from tacit.sampling.sampled_records import count_sampled
-from tacit.schema import Attribute
+from tacit.records import PatternTable, count_answers, count_reported, with_columns
+from tacit.records.sample import ErrorMethod
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 TableMethod = Callable[[TableProblem], Estimate]
-ReportedShare = Callable[[], Array | None]
+#: Names of attributes; one name alone is a list of one.
+Names = str | Sequence[str]
 #: The conditions of two groups.
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 
+#: Rows of a summary before it is cut.
+_SHOWN = 60
 #: A table of more cells than this is refused; it would not fit in memory.
 MAX_CELLS = 2**26
 #: Problems of at most this many cells are kept, and so many of them.
@@ -65,8 +82,12 @@ _SMALL_CELLS, _KEPT_PROBLEMS = 2**12, 256
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reconstruction(ReconstructionSummary):
-    """Reported patterns and their design; estimates anything about the true records."""
+class Reconstruction(TabularResult):
+    """Reported patterns and their design; estimates anything about the true records.
+
+    It prints as the distribution of each attribute. Wherever names of attributes are expected, one
+    name alone will do; methods are functions of `tacit.reconstruction` or their names.
+    """
 
     patterns: PatternTable
     design: Design
@@ -74,42 +95,48 @@ class Reconstruction(ReconstructionSummary):
     #: not all.
     answered: frozenset[str] | None = None
 
+    @property
+    def n_records(self) -> int:
+        """Number of reported records."""
+        return self.patterns.n_records
+
     def table(
-        self,
-        attributes: Sequence[str],
-        method: TableMethod = restricted,
-        given: Sequence[str] | None = None,
+        self, attributes: Names, method: TableMethod | str = restricted, given: Names | None = None
     ) -> Estimate:
         """Joint distribution of the true answers to these attributes.
 
-        With `given`, their distribution in each group of records with the same answers to these:
-        the first axes of the table are those of `given`.
+        Parameters
+        ----------
+        attributes
+            Names of attributes, one axis of the table per name.
+        method
+            `restricted` (unbiased, the default), `inversion`, `simplex` or `em`, or the name.
+        given
+            Other attributes: estimate the distribution in each group of records with the same
+            answers to these, which are the first axes of the table.
         """
-        check_table_method(method)
+        names, chosen = self._names(attributes), _method(method, METHODS)
         if given is not None:
-            return self._table_given(attributes, method, given)
-        problem = self._problem(attributes, with_others=method is not inversion)
-        names = [a.name for a in problem.attributes]
-        return self._with_fit(method(problem), names)
+            return self._table_given(names, chosen, self._names(given))
+        problem = self._problem(names, with_others=chosen is not inversion)
+        return self._with_fit(chosen(problem), names)
 
     def _table_given(
-        self, attributes: Sequence[str], method: TableMethod, given: Sequence[str]
+        self, names: tuple[str, ...], method: TableMethod, groups: tuple[str, ...]
     ) -> Estimate:
-        """P(attributes | given); see `conditional_shares`."""
-        for names in (given, attributes):
-            check_known(self.design, names)
-            self.design.closure(names)  # an error if these are no names
-        linear = method in (inversion, restricted)
-        joint = self.table([*given, *attributes], method if linear else restricted)
-        name = f"P({', '.join(attributes)} | {', '.join(given)})"
-        found = conditional_shares(joint, len(given), name, self._undisguised(given))
-        if linear:
-            return found
-        moved = self.table([*given, *attributes], method)
-        axes = tuple(range(len(given), moved.value.ndim))
-        totals = moved.value.sum(axis=axes, keepdims=True)
-        value = moved.value / np.where(totals > 0, totals, np.nan)
-        return replace(found, value=value, method=moved.method, convergence=moved.convergence)
+        """P(attributes | groups); see `conditional_shares`."""
+        joint = self.table([*groups, *names], method)
+        moved = bool(joint.provenance.errors_by)  # the errors are those of the unbiased table
+        unbiased = self.table([*groups, *names]) if moved else joint
+        name = f"P({', '.join(names)} | {', '.join(groups)})"
+        shares = conditional_shares(unbiased, len(groups), name, self._undisguised(groups))
+        if not moved:
+            return shares
+        totals = joint.value.sum(axis=tuple(range(len(groups), joint.value.ndim)), keepdims=True)
+        value = joint.value / np.where(totals > 0, totals, np.nan)
+        return replace(shares, value=value, method=joint.method).with_provenance(
+            convergence=joint.convergence, errors_by=joint.provenance.errors_by
+        )
 
     def joint(self) -> Array:
         """The table of all attributes by inversion, values only."""
@@ -125,36 +152,32 @@ class Reconstruction(ReconstructionSummary):
         With `given`, among the records that have those answers. An event may have any number of
         conditions.
         """
-        own = condition_of(self.design, event)
+        condition = condition_of(self.design, event)
         if given is None:
-            return self._probability(own)
+            return self._probability(condition)
         group = condition_of(self.design, given, "condition")
-        found = self._shares(own, [group])
-        name = f"P({own.text} | {group.text})"
-        return replace(found, name=name, reported_of=self._reported(own, group))
+        share = replace(
+            self._shares(condition, [group]), name=f"P({condition.text} | {group.text})"
+        )
+        return share.with_provenance(reported_of=self._reported(condition, group))
 
     def _probability(self, event: Condition) -> Estimate:
         """Probability of an event, among the records that have answers to its attributes."""
-        own = self._answered(event.names)
-        if has_zeros(self.design, event.names, self._answered_by_all):
-            if all(len(codes) == 1 for codes in event.codes.values()):
-                return self._cell(event)
+        answered = self._answered(event.names)
+        if not has_zeros(self.design, event.names, self._answered_by_all):
+            events = events_of(self.design, [event])
+            share = event_probability(answered._report_weights, events, f"P({event.text})")
+            share = self._with_fit(share, event.names)
+        elif all(len(codes) == 1 for codes in event.codes.values()):
+            table = self.table(event.names)
+            codes = tuple(codes[0] for codes in event.codes.values())
+            cell = np.ravel_multi_index(codes, table.value.shape)
+            share = table.part(np.array([cell]), (), f"P({event.text})")
+        else:
             joint = self._joint([event], (Attribute("event", range(2)),))
             share = joint.part(np.array([0]), (), f"P({event.text})")
-            share = share.as_probability(share=own._undisguised_share(event))
-        else:
-            events = events_of(self.design, [event])
-            share = event_probability(own._report_weights, events, f"P({event.text})")
-            share = self._with_fit(share, event.names)
-        return replace(share, reported_of=self._reported(event))
-
-    def _cell(self, event: Condition) -> Estimate:
-        """Probability of one cell of a table."""
-        table = self.table(event.names)
-        codes = tuple(codes[0] for codes in event.codes.values())
-        place = np.ravel_multi_index(codes, table.value.shape)
-        share = table.part(np.array([place]), (), f"P({event.text})")
-        return replace(share, reported_of=self._reported(event))
+            share = share.as_probability(share=answered._undisguised_share(event))
+        return share.with_provenance(reported_of=self._reported(event))
 
     def asked(self, attribute: str) -> Estimate:
         """Distribution of the answers among those to whom a conditional question applies."""
@@ -170,11 +193,11 @@ class Reconstruction(ReconstructionSummary):
 
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
-        own = condition_of(self.design, event)
-        reports = self.design.channel(self.design.closure(own.names)).reported.names
-        weights = self._answered(own.names)._report_weights
-        events = events_of(self.design, [own])
-        return share_bounds(self.patterns, weights, events, f"P({own.text})", reports)
+        condition = condition_of(self.design, event)
+        reports = self.design.channel(self.design.jointly_reported(condition.names)).reported.names
+        weights = self._answered(condition.names)._report_weights
+        events = events_of(self.design, [condition])
+        return share_bounds(self.patterns, weights, events, f"P({condition.text})", reports)
 
     def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
         """P(event | first group) - P(event | second group)."""
@@ -202,16 +225,17 @@ class Reconstruction(ReconstructionSummary):
         conditions: list[Condition] = []
         pairs = [e if isinstance(e, tuple) and len(e) == 2 else (e, None) for e in events]
         for event, given in pairs:
-            own = condition_of(self.design, event)
+            condition = condition_of(self.design, event)
             if given is None:
-                conditions.append(own)
+                conditions.append(condition)
             else:
                 group = condition_of(self.design, given, "condition")
-                conditions += [own & group, group]
+                conditions += [condition & group, group]
         joint = self._joint(conditions, (Attribute("event", range(max(2, len(conditions)))),))
         conditional = [given is not None for _, given in pairs]
-        found = contrast(joint, conditional, function, name)
-        return replace(found, fit_of=joint.fit_of, warning_of=joint.warning_of)
+        number = contrast(joint, conditional, function, name)
+        source = joint.provenance
+        return number.with_provenance(fit_of=source.fit_of, warning_of=source.warning_of)
 
     def _compared(self, event: Mapping[str, Any], between: Pair) -> GroupShares:
         """The shares of an event in two groups."""
@@ -220,36 +244,36 @@ class Reconstruction(ReconstructionSummary):
                 "between must be a pair of conditions such as ({'income': 'high'}, "
                 f"{{'income': 'low'}}), got {between!r}"
             )
-        own = condition_of(self.design, event)
+        condition = condition_of(self.design, event)
         first, second = (condition_of(self.design, group, "condition") for group in between)
         if first.codes == second.codes:
             raise SchemaError(f"both groups are {first.text}; give two different conditions")
-        shares = self._shares(own, [first, second])
-        return GroupShares(shares, own.text, (first.text, second.text))
+        shares = self._shares(condition, [first, second])
+        return GroupShares(shares, condition.text, (first.text, second.text))
 
     def _shares(self, event: Condition, groups: Sequence[Condition]) -> Estimate:
         """P(event | group) of each group; not a number where nobody seems to be in it."""
         conditions = [c for group in groups for c in (event & group, group)]
         axes = (Attribute("group", range(2)),) if len(groups) > 1 else ()
-        found = self._joint(conditions, (*axes, Attribute("event", range(2))), parts=True)
-        shares = conditional_shares(found, len(axes), "")
+        joint = self._joint(conditions, (*axes, Attribute("event", range(2))), parts=True)
+        shares = conditional_shares(joint, len(axes), "")
         shares = shares.part(np.arange(0, 2 * len(groups), 2), axes, "")
         names = tuple(dict.fromkeys(name for c in conditions for name in c.names))
-        own, tests = self._answered(names), {}
-        for place, group in enumerate(groups):
+        answered, tests = self._answered(names), {}
+        for cell, group in enumerate(groups):
             if self._undisguised(group.names):
-                test = own._probability(event & group)
-                test = test if test.simple is None else test.simple
-                if test.score is not None and np.any(test.score.n_all):
+                share = answered._probability(event & group)
+                score = (share if share.simple is None else share.simple).score
+                if score is not None and np.any(score.n_all):
                     others = [name for name in event.names if name not in group.codes]
                     further = any(self._undisguised([name]) for name in others)
-                    n_all = own._records(group) if further else 0.0
-                    tests[place] = replace(test.score, n_all=n_all)
+                    n_all = answered._records(group) if further else 0.0
+                    tests[cell] = replace(score, n_all=n_all)
         return shares.with_tests(tests) if tests else shares
 
     def _undisguised(self, names: Sequence[str]) -> bool:
         """Whether the true answers to all of these attributes are reported."""
-        factors = self.design.channel(self.design.closure(names)).factors
+        factors = self.design.channel(self.design.jointly_reported(names)).factors
         return all(factor.channel.undisguised for factor in factors)
 
     def _undisguised_share(self, event: Condition) -> Array | None:
@@ -261,7 +285,7 @@ class Reconstruction(ReconstructionSummary):
 
     def _records(self, condition: Condition) -> Array:
         """How many records meet a condition on undisguised attributes."""
-        weights = condition_weights(self._report_weights, self.design, [condition])[:, 0]
+        weights = condition_weights(self._report_weights, [condition])[:, 0]
         return np.asarray(self.patterns.counts @ weights)
 
     def _joint(
@@ -269,15 +293,15 @@ class Reconstruction(ReconstructionSummary):
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
         names = list(dict.fromkeys(name for c in conditions for name in c.names))
-        own = self._answered(names)
         zeros = has_zeros(self.design, names, self._answered_by_all)
-        found = joint_probabilities(own._report_weights, self.table, conditions, axes, parts, zeros)
-        return self._with_fit(found, names)
+        weights = self._answered(names)._report_weights
+        joint = joint_probabilities(weights, self.table, conditions, axes, parts, zeros)
+        return self._with_fit(joint, names)
 
-    def expectation(self, h: Any, attributes: Sequence[str]) -> Estimate:
+    def expectation(self, h: Any, attributes: Names) -> Estimate:
         """Mean of h over true records: a function of one label per attribute, or a table."""
-        problem = self._problem(attributes)
-        names = [a.name for a in problem.attributes]
+        names = self._names(attributes)
+        problem = self._problem(names)
         name = f"E[{getattr(h, '__name__', 'h')}({', '.join(names)})]".replace("<lambda>", "h")
         values = tabulate(h, problem.attributes)
         if has_zeros(self.design, names, self._answered_by_all):
@@ -287,34 +311,28 @@ class Reconstruction(ReconstructionSummary):
         return self._with_fit(mean, names)
 
     def independence(
-        self,
-        attributes: Sequence[str],
-        given: Sequence[str] | None = None,
-        method: TestMethod = pearson,
+        self, attributes: Names, given: Names | None = None, method: TestMethod | str = pearson
     ) -> HypothesisTest:
         """Test whether true answers are independent of each other, also within groups (`given`)."""
-        names, groups = self._names(attributes), self._names(given or [], least=0)
+        names, groups = self._names(attributes), self._names(given) if given else ()
         if len(names) < 2:
             raise SchemaError(f"independence needs two attributes or more, got {list(names)}")
-        text = f"independence of {', '.join(names)}" + given_text(groups)
-        blocks = tuple((i,) for i in range(len(names)))
-        return self._independent(names, groups, blocks, text, method)
+        text = f"independence of {', '.join(names)}{_given_text(groups)}"
+        axes = tuple((axis,) for axis in range(len(names)))
+        return self._tested_independence((*names, *groups), axes, text, method)
 
     def homogeneity(
-        self,
-        attributes: Sequence[str],
-        across: Sequence[str],
-        method: TestMethod = pearson,
+        self, attributes: Names, across: Names, method: TestMethod | str = pearson
     ) -> HypothesisTest:
         """Test whether these answers have the same joint distribution in all groups."""
         names, groups = self._names(attributes), self._names(across)
         text = f"{', '.join(names)} is distributed alike across {', '.join(groups)}"
-        count = len(names)
-        blocks = (tuple(range(count)), tuple(range(count, count + len(groups))))
-        return self._independent((*names, *groups), (), blocks, text, method)
+        both = (*names, *groups)
+        blocks = tuple(range(len(names))), tuple(range(len(names), len(both)))
+        return self._tested_independence(both, blocks, text, method)
 
     def goodness_of_fit(
-        self, attributes: Sequence[str], expected: Any, method: TestMethod = pearson
+        self, attributes: Names, expected: Any, method: TestMethod | str = pearson
     ) -> HypothesisTest:
         """Test whether the true distribution is `expected`, a table with one axis per attribute."""
         names = self._names(attributes)
@@ -325,59 +343,134 @@ class Reconstruction(ReconstructionSummary):
 
     def trend(
         self,
-        attributes: Sequence[str],
+        attributes: Names,
         scores: Mapping[str, Sequence[float]] | None = None,
-        given: Sequence[str] | None = None,
-        method: TestMethod = pearson,
+        given: Names | None = None,
+        method: TestMethod | str = pearson,
     ) -> HypothesisTest:
         """Test for a trend between two attributes whose categories are in order.
 
         A category has the score 0, 1, 2, ... by its place, or that of `scores`.
         """
-        names, groups = self._names(attributes), self._names(given or [], least=0)
+        names, groups = self._names(attributes), self._names(given) if given else ()
         if len(names) != 2:
             raise SchemaError(f"a trend is between two attributes, got {list(names)}")
         problem = self._problem((*names, *groups))
         points = scores_of(scores, problem.attributes[:2])
-        text = f"no trend between {' and '.join(names)}" + given_text(groups)
+        text = f"no trend between {' and '.join(names)}{_given_text(groups)}"
         axes = tuple(range(2, 2 + len(groups)))
         hypothesis = NoTrend(text, 2 + len(groups), ((0,), (1,)), axes, points)
         return self._tested(method, problem, hypothesis)
 
-    def _independent(
+    def _tested_independence(
         self,
-        names: Sequence[str],
-        groups: Sequence[str],
+        names: tuple[str, ...],
         blocks: tuple[tuple[int, ...], ...],
         text: str,
-        method: TestMethod,
+        method: TestMethod | str,
     ) -> HypothesisTest:
-        axes = tuple(range(len(names), len(names) + len(groups)))
-        hypothesis = Independence(text, len(names) + len(groups), blocks, axes)
-        return self._tested(method, self._problem((*names, *groups)), hypothesis)
+        """The test that blocks of axes are independent, given the axes that are in none."""
+        given = tuple(range(sum(map(len, blocks)), len(names)))
+        hypothesis = Independence(text, len(names), blocks, given)
+        return self._tested(method, self._problem(names), hypothesis)
 
-    def _tested(self, method: Any, problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
-        found = checked_test(method)(problem, hypothesis)
-        return replace(found, n_left_out=self.n_records - problem.n_records)
+    def _tested(
+        self, method: TestMethod | str, problem: TableProblem, hypothesis: Hypothesis
+    ) -> HypothesisTest:
+        test = _method(method, TEST_METHODS)(problem, hypothesis)
+        return replace(test, n_left_out=self.n_records - problem.n_records)
 
-    def _names(self, names: Sequence[str], least: int = 1) -> tuple[str, ...]:
+    def plot(self, attributes: Names | None = None, level: float = 0.95) -> Figure:
+        """The distribution of each attribute with its intervals, beside the reported one.
+
+        Needs the extra `plot`.
+        """
+        names = self.design.schema.names if attributes is None else self._names(attributes)
+        with optional_imports():
+            from tacit.reconstruction.plot import plot_estimates
+
+        return plot_estimates([self.table(name) for name in names], level)
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready distribution of each attribute, None if its channel cannot be inverted."""
+        return {
+            "n_records": self.n_records,
+            "level": level,
+            "attributes": {
+                attribute.name: None if table is None else table.to_dict(level)
+                for attribute, table in self._marginals()
+            },
+        }
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The reported and the estimated share of every category."""
+        rows: list[tuple[Any, ...]] = []
+        warnings: dict[str, None] = {}
+        for attribute, table in self._marginals():
+            if len(rows) >= _SHOWN:
+                break
+            if table is None:
+                rows += [(attribute.name, str(c), *[UNKNOWN] * 4) for c in attribute.categories]
+                continue
+            warnings |= dict.fromkeys(filter(None, [misfit(table.fit), table.warning]))
+            reported = table.reported
+            shares = np.full(table.value.shape, np.nan) if reported is None else reported
+            numbers = zip(shares, table.value, table.stderr, *table.interval(level), strict=True)
+            rows += [
+                (
+                    attribute.name,
+                    str(label),
+                    decimals(share),
+                    decimals(value, stderr),
+                    decimals(stderr),
+                    span(float(lower), float(upper)),
+                )
+                for label, (share, value, stderr, lower, upper) in zip(
+                    attribute.categories, numbers, strict=True
+                )
+            ]
+        records = number_of(self.n_records, "reported record")
+        title = f"Each of {number_of(len(self.design.schema), 'attribute')} from {records}"
+        interval = f"{100 * level:g} % interval"
+        heads = ("attribute", "category", "reported", "estimate", "std. error", interval)
+        return Table(heads, rows, "\n".join([*warnings, title]), "llrrrr").cut(_SHOWN)
+
+    def _marginals(self) -> Iterator[tuple[Attribute, Estimate | None]]:
+        """Each attribute with its table, None if its channel cannot be inverted."""
+        for attribute in self.design.schema:
+            try:
+                yield attribute, self.table(attribute.name)
+            except SingularChannelError:
+                yield attribute, None
+
+    def __repr__(self) -> str:
+        attributes = number_of(len(self.design.schema), "attribute")
+        records = number_of(self.n_records, "reported record")
+        return f"<Reconstruction of {attributes} from {records}>"
+
+    def _names(self, names: Names) -> tuple[str, ...]:
         """Names of attributes, checked."""
-        check_known(self.design, names)
-        if least or isinstance(names, str) or len(names):
-            self.design.closure(names)
-        return tuple(names)
+        listed = (names,) if isinstance(names, str) else names
+        listed = tuple(listed) if isinstance(listed, Iterator) else listed
+        if not isinstance(listed, list | tuple) or not all(n in self.design.schema for n in listed):
+            check_known(self.design, listed)
+        self.design.jointly_reported(listed)  # an error if these are no names
+        return tuple(listed)
 
-    def _reported(self, event: Condition, group: Condition | None = None) -> ReportedShare:
-        own = self._answered([*event.names, *(group.names if group else [])]).patterns
-        return partial(reported_share, own, self.design, event, group)
+    def _reported(
+        self, event: Condition, group: Condition | None = None
+    ) -> Callable[[], Array | None]:
+        patterns = self._answered([*event.names, *(group.names if group else [])]).patterns
+        return partial(reported_share, patterns, self.design, event, group)
 
-    def _with_fit(self, found: Estimate, names: Sequence[str]) -> Estimate:
+    def _with_fit(self, estimate: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
-        own = self._answered(names).patterns
-        fit = DesignFit(own, self.design, tuple(names))
-        warning = partial(self._coding_warnings, tuple(names))
-        n_left_out = self.n_records - own.n_records
-        return replace(found, fit_of=fit, warning_of=warning, n_left_out=n_left_out)
+        patterns = self._answered(names).patterns
+        return estimate.with_provenance(
+            fit_of=OnDemand(partial(design_fit, patterns, self.design, names)),
+            warning_of=OnDemand(partial(self._coding_warnings, names)),
+            n_left_out=self.n_records - patterns.n_records,
+        )
 
     def _coding_warnings(self, names: Sequence[str]) -> str:
         """What each of these questions says about the coding of its reports."""
@@ -391,9 +484,9 @@ class Reconstruction(ReconstructionSummary):
 
     def _answered(self, names: Sequence[str]) -> Reconstruction:
         """The records that have answers to these attributes."""
-        if not isinstance(self.patterns, IncompletePatterns):
+        if self.patterns.absent is None:
             return self
-        reports = self.design.channel(self.design.closure(names)).reported.names
+        reports = self.design.channel(self.design.jointly_reported(names)).reported.names
         if reports not in self._complete:
             self._complete[reports] = Reconstruction(
                 self.patterns.complete(reports), self.design, self._answered_by_all.union(reports)
@@ -406,7 +499,7 @@ class Reconstruction(ReconstructionSummary):
         if self.answered is not None:
             return self.answered
         names = self.patterns.schema.names
-        if not isinstance(self.patterns, IncompletePatterns):
+        if self.patterns.absent is None:
             return frozenset(names)
         absent = np.asarray(self.patterns.absent.any(axis=0))
         return frozenset(n for n, some in zip(names, absent, strict=True) if not some)
@@ -427,58 +520,86 @@ class Reconstruction(ReconstructionSummary):
 
     def _problem(self, attributes: Sequence[str], with_others: bool = False) -> TableProblem:
         """The problem of a table; `with_others` of their chains, which report on them too."""
-        asked = tuple(attributes) if isinstance(attributes, Iterator) else attributes
-        names = self.design.closure(asked)
+        names, n_requested = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
             names = with_chains(self.design, names, self._answered_by_all)
-        known = self._problems.get((names, len(asked)))
-        if known is not None:
-            return known
+        if (names, n_requested) in self._problems:
+            return self._problems[names, n_requested]
         channel = self.design.channel(names)
         cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
         if cells > MAX_CELLS:
             raise DataError(
-                f"a table of {', '.join(asked)} has {cells:,} cells, more than the "
+                f"a table of {', '.join(attributes)} has {cells:,} cells, more than the "
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
         impossible = impossible_cells(self.design.conditions, channel.true)
-        patterns = self._answered(names).patterns
         parts = () if impossible is None else chained_parts(self.design)
         inside = [tuple(name for name in part if name in names) for part in parts]
         channels = tuple(self.design.channel(part) for part in inside if part)
-        problem = channel_problem(patterns, channel, len(asked), impossible, channels)
+        patterns = self._answered(names).patterns
+        problem = table_problem(patterns, channel, n_requested, impossible, channels)
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
-            self._problems[names, len(asked)] = problem
+            self._problems[names, n_requested] = problem
         return problem
+
+
+def _given_text(groups: Sequence[str]) -> str:
+    """The groups within which a hypothesis is tested."""
+    return f" given {', '.join(groups)}" if groups else ""
+
+
+def _method(method: Method | str, methods: Mapping[str, Method]) -> Method:
+    """A method given as a function, or by its name with hyphens or underscores."""
+    if callable(method):
+        return method
+    chosen = methods.get(method.replace("_", "-")) if isinstance(method, str) else None
+    if chosen is None:
+        names = ", ".join(function.__name__ for function in methods.values())
+        raise DataError(f"method must be one of tacit.reconstruction: {names}; got {method!r}")
+    return chosen
 
 
 def reconstruct(
     reported: Any,
     design: Design,
-    columns: Sequence[str] = (),
-    **sampling: Unpack[SamplingArguments],
+    columns: Names = (),
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> Reconstruction:
     """Count reported records once, to estimate any number of tables of the true answers from them.
 
-    `reported` is a data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a
-    directory, a count file, an Ibis table, a Spark frame, a table of PostgreSQL
-    (postgresql://USER@HOST/NAME#TABLE) or the database of the service (without #TABLE), or a
-    pattern table. Files that name another design as their origin are refused.
-
-    `columns` are other columns of the records, which are not disguised: their values are categories
-    in events, conditions, tables and tests, like those of an attribute.
-
-    How people were sampled: `weights=` are design weights, `strata=` and `clusters=` say how people
-    were drawn. Each is the name of an undisguised column or, for records in memory, one value per
-    record. `fpc=` is the number of sampling units (clusters, or people) in the population of each
-    stratum: a number, a column, or a mapping from strata. `errors=` is a method of
-    `tacit.sampling`, `linearised` if left out.
+    Parameters
+    ----------
+    reported
+        A data frame, an integer array of codes, a CSV, Parquet or Arrow file, a glob, a directory,
+        a count file, an Ibis table, a Spark frame, a table of PostgreSQL
+        (postgresql://USER@HOST/NAME#TABLE) or the database of the service (without #TABLE), or a
+        pattern table. Files that name another design as their origin are refused.
+    design
+        The design that the records were disguised with.
+    columns
+        Other columns of the records, which are not disguised: their values are categories in
+        events, conditions, tables and tests, like those of an attribute.
+    weights, strata, clusters
+        How people were sampled: design weights, and the strata and clusters that they were drawn
+        from. Each is the name of an undisguised column or, for records in memory, one value per
+        record.
+    fpc
+        The number of sampling units (clusters, or people) in the population of each stratum: a
+        number, a column, or a mapping from strata.
+    errors
+        A method of `tacit.reconstruction.sampling`.
     """
     check_design(design)
-    drawn = Sampling(**sampling)
+    columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    if drawn:
-        count = partial(count_sampled, reported, design, drawn)
+    if any(argument is not None for argument in (weights, strata, clusters, fpc)):
+        sampling = Sampling(weights, strata, clusters, fpc, errors)
+        count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):
         if reported.schema != design.reported:
@@ -486,3 +607,8 @@ def reconstruct(
         return Reconstruction(reported, design)
     plain = partial(count_reported, reported, design, True)
     return Reconstruction(count_answers(plain, wide.reported), wide)
+
+
+def unweighted_patterns(records: Any, design: Design) -> PatternTable:
+    """Count reported records; raise for the pattern table of a sample."""
+    return reconstruct(records, design).patterns.refuse(weights=True)

@@ -13,18 +13,14 @@ from operator import mul
 
 import numpy as np
 
-from tacit.arrays import Array, Index
-from tacit.counting import PatternTable
-from tacit.counting.keys import Unsigned, column_blocks
-from tacit.design import Design
-from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.gls import left_inverse
-from tacit.reconstruction.group_weights import GroupWeights, States
-from tacit.reconstruction.linear_estimate import linear_estimate, sampled
-from tacit.reconstruction.score_test import UNDISGUISED, KnownMoments, ScoreTest, event_moments
-from tacit.reconstruction.weights import weights_of_channel
-from tacit.sampling.weighted_patterns import sample_of
+from tacit.core.arrays import Array, Codes, Index
+from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
+from tacit.core.design import Design
+from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
+from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
+from tacit.reconstruction.tables import left_inverse
+from tacit.records import PatternTable
+from tacit.records.keys import column_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +32,7 @@ class GroupReports:
     """
 
     weights: GroupWeights
-    answers: dict[int, Unsigned]
+    answers: dict[int, Codes]
     cells: Index
 
     def states(self, event: Events) -> States:
@@ -66,7 +62,7 @@ class ReportWeights:
     def weights(self, g: int) -> GroupWeights:
         """How the reports of one group weigh."""
         factor = self.factors[g]
-        return weights_of_channel(factor.true_axes, factor.channel, partial(self.inverse, g))
+        return factor.channel.weights(factor.true_axes, partial(self.inverse, g))
 
     def _prepared(self, g: int) -> GroupReports:
         factor, patterns, weights = self.factors[g], self.patterns.patterns, self.weights(g)
@@ -94,28 +90,28 @@ class ReportWeights:
 
 def event_weights(reports: ReportWeights, events: Events) -> Array:
     """g(y; E) of every pattern, patterns x events."""
-    found = np.ones((len(reports.patterns), len(events)))
+    weights = np.ones((len(reports.patterns), len(events)))
     for e in range(len(events)):
         event = events.take(slice(e, e + 1))
         for group in reports.conditioned(event):
-            found[:, e] *= group.weights.weights(event, group.states(event))[0]
-    return found
+            weights[:, e] *= group.weights.weights(event, group.states(event))[0]
+    return weights
 
 
 def event_probability(reports: ReportWeights, event: Events, name: str) -> Estimate:
     """P(E) of one event, with an interval inside [0, 1]."""
     counts, weights = reports.patterns.counts, event_weights(reports, event)
-    found = linear_estimate([(weights, counts)], name)
+    mean = linear_estimate([(weights, counts)], name)
     if not any(reports.conditioned(event)):
-        return found  # certain, whatever was reported
-    share = found.with_score(_score(reports, event, weights[:, 0], found))
-    sample = sample_of(reports.patterns)
+        return mean  # certain, whatever was reported
+    share = mean.with_score(_score(reports, event, weights[:, 0], mean))
+    sample = reports.patterns.sample
     if sample is None:
         return share
     return sampled(share, [(weights, counts)], sample)
 
 
-def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimate) -> ScoreTest:
+def _score(reports: ReportWeights, event: Events, weights: Array, estimate: Estimate) -> ScoreTest:
     """The test of one event, among the reports that meet its undisguised conditions."""
     groups = list(reports.conditioned(event))
     plain = [group for group in groups if group.weights.moments(event) == UNDISGUISED]
@@ -125,18 +121,17 @@ def _score(reports: ReportWeights, event: Events, weights: Array, found: Estimat
     shares = reports.patterns.counts / reports.patterns.n_records
     for group in plain:
         shares = shares * group.weights.weights(event, group.states(event))[0]
-    known = [_known(disguised, event, shares, weights, found, power) for power in (2, 3)]
-    if not plain:
-        return ScoreTest.of(found.value, found.n_records, *known)
-    return ScoreTest.within(found.value, shares.sum(), found.n_records, *known)
+    second, third = (_moments(disguised, event, shares, weights, estimate, p) for p in (2, 3))
+    share = shares.sum() if plain else None
+    return ScoreTest.of(estimate.value, estimate.n_records, second, third, share)
 
 
-def _known(
+def _moments(
     groups: list[GroupReports],
     event: Events,
     shares: Array,
     weights: Array,
-    found: Estimate,
+    estimate: Estimate,
     power: int,
 ) -> KnownMoments:
     """A power of the weights for one event: its mean, and what is known inside and outside."""
@@ -146,4 +141,4 @@ def _known(
         for group in groups:
             inside = inside * group.weights.inside_weights(event, group.states(event), power)[0]
     mean = float(shares @ weights**power)
-    return event_moments(mean, float(found.value), moments, float(inside.sum()))
+    return event_moments(mean, float(estimate.value), moments, float(inside.sum()))

@@ -1,10 +1,7 @@
 """Regression with disguised outcomes and predictors: `logit`, `linear`, `correlation`."""
 
-from tacit.regression.correlation import correlation
-from tacit.regression.linear import LinearResult, linear
-from tacit.regression.logit import logit
-from tacit.regression.logit_result import LogitResult
-from tacit.regression.marginal_effects import MarginalEffects
+from tacit.regression.linear import LinearResult, correlation, linear
+from tacit.regression.logit import LogitResult, MarginalEffects, logit
 
 __all__ = [
     "LinearResult",

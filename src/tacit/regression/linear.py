@@ -2,38 +2,49 @@
 
     A = sum over records and cells of g_c(r) x_c x_c^T,    b = A^-1 sum of g_c(r) x_c y
 
-g_c(r) is the weight of report r for the joint answer c to what is disguised (METHODS 8), so A and
-the right side are unbiased for X'X and X'y of the true answers, whatever the distribution of the
+g_c(r) is the weight of report r for the joint answer c to what is disguised, so A and the right
+side are unbiased for X'X and X'y of the true answers, whatever the distribution of the
 predictors. Errors by the sandwich A^-1 (sum of psi psi^T) A^-1 n/(n-p), where psi is what a record
 adds to the equations: without disguise, least squares with the errors that are called HC1.
 
 Degenerate cases: noise may make A indefinite when records are few; that is an error.
+
+correlation: Pearson's correlation of two numbers or answers. The moments E[x], E[y], E[x^2], E[y^2]
+and E[xy] of the true answers are means of the weights of the reports; the error follows by the
+delta method, and the interval on Fisher's scale, so that it stays within -1 and 1.
+
+Reference: van den Hout and van der Heijden (2002), International Statistical Review 70, for
+unbiased moments of answers that a known matrix misclassifies.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Unpack
+import itertools
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.attribute import Attribute
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.design import Design
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.number_text import decimals, number_of
-from tacit.regression.coefficient_table import CoefficientTable
-from tacit.regression.covariates import CategoryColumn, numbers_of
-from tacit.regression.identification import check_collinear
-from tacit.regression.newton import solved
-from tacit.regression.regression_problem import (
+from tacit.output.number_text import decimals, number_of
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.interval import Interval, check_level, t_deviate
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling
+from tacit.records.sample import ErrorMethod
+from tacit.regression.coefficients import CoefficientTable
+from tacit.regression.data import CategoryColumn, Column, NumberColumn, numbers_of
+from tacit.regression.maximum import check_collinear, solved
+from tacit.regression.problem import (
+    SANDWICH,
     RegressionProblem,
-    check_fitted,
-    disguise_lines,
+    pair_problem,
     regression_problem,
 )
-from tacit.regression.regression_sample import SANDWICH
-from tacit.sampling.sample_columns import Sampling, SamplingArguments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,21 +55,17 @@ class LinearResult(CoefficientTable):
     rsquared: float
     problem: RegressionProblem
 
-    def predict(self, data: Any = None) -> Array:
-        """The expected outcome given the true covariates; without `data`, of the fitted records."""
-        terms = self.problem.terms
-        if data is None:
-            check_fitted(self.problem)
-        matrix = terms.matrices()[0] if data is None else terms.new_matrix(data)
-        known = matrix[:, -1] if terms.has_offset else 0.0
-        return np.asarray(matrix[:, : len(self.names)] @ self.values + known)
+    def predict(self, true: Any = None) -> Array:
+        """The expected outcome given the true covariates; without `true`, of the fitted records."""
+        matrix = self.problem.prediction_matrix(true)
+        offset = matrix[:, -1] if self.problem.terms.has_offset else 0.0
+        return np.asarray(matrix[:, : len(self.names)] @ self.values + offset)
 
-    def figures(self) -> list[str]:
+    def notes(self) -> list[str]:
         fit = f"R-squared {decimals(self.rsquared)}, residual variance {decimals(self.scale)}"
         sample = self.problem.sample
         errors = SANDWICH if sample is None else sample.error_method
-        lines = [f"{fit}; standard errors {errors}", *super().figures()]
-        return [*lines, *disguise_lines(self.problem)]
+        return [f"{fit}; standard errors {errors}", *super().notes(), *self.problem.disguises]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
         return super().to_dict(alpha) | {"rsquared": self.rsquared, "scale": self.scale}
@@ -84,84 +91,50 @@ class CellMoments(NamedTuple):
 
 def linear(
     formula: str,
-    data: Any,
+    reported: Any,
     design: Design,
     covariates: Any = None,
-    **sampling: Unpack[SamplingArguments],
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
 ) -> LinearResult:
     """Regress a number on covariates and on answers, disguised or not.
 
     The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments are
     those of `logit`; standard errors are always those of the sandwich.
     """
-    problem = regression_problem(formula, data, design, covariates, Sampling(**sampling))
+    sampling = Sampling(weights, strata, clusters, fpc, errors)
+    problem = regression_problem(formula, reported, design, covariates, sampling)
     names, matrices, moments = problem.terms.names, problem.terms.matrices(), _cell_moments(problem)
     if problem.terms.has_offset:
-        moments = [own.less(matrix[:, -1]) for own, matrix in zip(moments, matrices, strict=True)]
+        moments = [m.less(matrix[:, -1]) for m, matrix in zip(moments, matrices, strict=True)]
         matrices = tuple(matrix[:, :-1] for matrix in matrices)
     check_collinear(matrices, names)
-    values, inverse = _solution(problem, matrices, moments, problem.row_counts)
-    return _result(problem, matrices, moments, values, inverse)
-
-
-def _solution(
-    problem: RegressionProblem,
-    matrices: tuple[Array, ...],
-    moments: list[CellMoments],
-    times: Array,
-) -> tuple[Array, Array]:
-    """The coefficients and A^-1, if each row counts `times`."""
-    cross = np.asarray(
-        sum(
-            matrix.T @ (matrix * (times * own.weight)[:, None])
-            for matrix, own in zip(matrices, moments, strict=True)
-        )
-    )
-    right = np.asarray(
-        sum(
-            (times * (own.outcome + own.centre * own.weight)) @ matrix
-            for matrix, own in zip(matrices, moments, strict=True)
-        )
-    )
-    inverse = solved(cross, np.eye(len(cross)))
-    if inverse is None:
-        raise DataError(
-            f"{number_of(problem.n_records, 'record')} are too few for disguised predictors with "
-            "this much noise: their corrected cross products are not positive definite"
-        )
-    return inverse @ right, inverse
-
-
-def _result(
-    problem: RegressionProblem,
-    matrices: tuple[Array, ...],
-    moments: list[CellMoments],
-    values: Array,
-    inverse: Array,
-) -> LinearResult:
-    n, size, times = problem.n_records, len(values), problem.row_counts
-    psi, residual = np.zeros((problem.n_rows, size)), 0.0
-    for matrix, own in zip(matrices, moments, strict=True):
-        fitted = matrix @ values - own.centre
-        psi += matrix * (own.outcome - own.weight * fitted)[:, None]
-        residual += float(times @ (own.square - 2 * own.outcome * fitted + own.weight * fitted**2))
-    total = sum(float(times @ own.square) for own in moments)
-    mean = sum(float(times @ own.outcome) for own in moments) / n
+    cells = list(zip(matrices, moments, strict=True))
+    times, n = problem.row_counts, problem.n_records
+    values, inverse = _solution(cells, times, n)
+    psi, residual = np.zeros((problem.n_rows, len(values))), 0.0
+    for matrix, m in cells:
+        fitted = matrix @ values - m.centre
+        psi += matrix * (m.outcome - m.weight * fitted)[:, None]
+        residual += float(times @ (m.square - 2 * m.outcome * fitted + m.weight * fitted**2))
+    total = sum(float(times @ m.square) for m in moments)
+    mean = sum(float(times @ m.outcome) for m in moments) / n
     spread = total - n * mean**2
-    free = max(n - size, 1)
+    free = max(n - len(values), 1)
     if problem.sample is None:
         covariance = inverse @ (psi.T @ (psi * times[:, None]) * (n / free)) @ inverse
     else:
         covariance = problem.sample.covariance(
-            values,
-            lambda weights: _solution(problem, matrices, moments, weights)[0],
-            psi,
-            inverse,
+            values, lambda row_weights: _solution(cells, row_weights, n)[0], psi, inverse
         )
-    records = number_of(n, "record")
     return LinearResult(
-        title=f"Linear regression of {problem.name} from {records}, by corrected moments",
-        names=problem.terms.names,
+        title=f"Linear regression of {problem.name} from {number_of(n, 'record')}, "
+        "by corrected moments",
+        names=names,
         values=values,
         covariance=covariance,
         nobs=n,
@@ -170,31 +143,131 @@ def _result(
         scale=residual / free,
         rsquared=1 - residual / spread if spread > 0 else np.nan,
         problem=problem,
-        df=np.inf if problem.sample is None else problem.sample.df,
+        df=problem.df,
     )
+
+
+def _solution(
+    cells: list[tuple[Array, CellMoments]], times: Array, n_records: int
+) -> tuple[Array, Array]:
+    """The coefficients and A^-1, if each row counts `times`."""
+    cross = sum(matrix.T @ (matrix * (times * m.weight)[:, None]) for matrix, m in cells)
+    right = sum((times * (m.outcome + m.centre * m.weight)) @ matrix for matrix, m in cells)
+    inverse = solved(np.asarray(cross), np.eye(cells[0][0].shape[1]))
+    if inverse is None:
+        raise DataError(
+            f"{number_of(n_records, 'record')} are too few for disguised predictors with "
+            "this much noise: their corrected cross products are not positive definite"
+        )
+    return inverse @ np.asarray(right), inverse
 
 
 def _cell_moments(problem: RegressionProblem) -> list[CellMoments]:
     """What each record contributes to each cell of the disguised predictors."""
-    if isinstance(problem.outcome, CategoryColumn):
-        raise DataError(_not_numbers(problem.name))
-    weights = problem.used.inverse()
-    if not isinstance(problem.outcome, Attribute):
-        y = problem.outcome.values.astype(np.float64)
+    outcome, reports, weights = problem.outcome, problem.used.reports, problem.used.inverse()
+    if isinstance(outcome, NumberColumn):
+        y = outcome.values.astype(np.float64)
         centre = float(y.mean())
         y = y - centre
-        own = (row[problem.used.reports] for row in weights)
-        return [CellMoments(g, g * y, g * y**2, centre) for g in own]
-    labels = numbers_of(problem.outcome)
+        cell_weights = (row[reports] for row in weights)
+        return [CellMoments(g, g * y, g * y**2, centre) for g in cell_weights]
+    labels = numbers_of(outcome) if isinstance(outcome, Attribute) else None
     if labels is None:
-        raise DataError(_not_numbers(problem.name))
+        raise DataError(
+            f"the outcome {problem.name!r} has categories that are not numbers; use logit"
+        )
     by_cell = weights.reshape(len(labels), problem.n_cells, -1)
     powers = [np.tensordot(labels**power, by_cell, axes=1) for power in (0, 1, 2)]
     return [
-        CellMoments(*(table[cell][problem.used.reports] for table in powers))
-        for cell in range(problem.n_cells)
+        CellMoments(*(table[cell][reports] for table in powers)) for cell in range(problem.n_cells)
     ]
 
 
-def _not_numbers(name: str) -> str:
-    return f"the outcome {name!r} has categories that are not numbers; use logit"
+def correlation(
+    first: str,
+    second: str,
+    reported: Any,
+    design: Design,
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
+) -> Estimate:
+    """The correlation of two columns or attributes, with an interval.
+
+    Categories must be numbers, or two: then the second counts 1 and the first 0. `weights`,
+    `strata`, `clusters` and `errors` say how people were sampled, as in `reconstruct`.
+    """
+    sampling = Sampling(weights, strata, clusters, fpc, errors)
+    pair, used, sample = pair_problem(first, second, reported, design, sampling)
+    numbers = [_numbers(name, column) for name, column in zip((first, second), pair, strict=True)]
+    report_weights, n_rows = used.inverse(), len(used.reports)
+    rows = np.zeros((5, n_rows))
+    sizes = [range(c.size) if isinstance(c, Attribute) else range(1) for c in pair]
+    for cell, codes in enumerate(itertools.product(*sizes)):
+        g = report_weights[cell][used.reports]
+        x, y = (
+            values[code] if isinstance(column, Attribute) else values
+            for values, column, code in zip(numbers, pair, codes, strict=True)
+        )
+        moments = (x, y, x * x, y * y, x * y)
+        rows += g * np.stack([np.broadcast_to(moment, n_rows) for moment in moments])
+    times, name = used.row_counts, f"correlation({first}, {second})"
+    n = round(times.sum())
+    row_weights = times if sample is None else sample.weights
+    x, y, xx, yy, _ = means = rows @ row_weights / row_weights.sum()
+    vx, vy = xx - x * x, yy - y * y
+    r = _correlation(rows, (first, second), row_weights)
+    slopes = np.array([-y, -x, 0, 0, 1]) / np.sqrt(vx * vy) - r / 2 * np.array(
+        [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
+    )
+    influence = slopes @ (rows - means[:, None])
+    variance = np.array([[float((times * influence) @ influence) / n**2]])
+    estimate = Estimate.of_covariance((), np.array(r), variance, n, "inversion", name)
+    if sample is not None:
+        refitted = partial(_correlation, rows, (first, second))
+        variance = sample.covariance(r, refitted, influence[:, None], np.array([[1 / n]]))
+        estimate = estimate.of_sample(variance, sample.rows.df)
+    limits = partial(_interval, float(r), float(estimate.stderr), estimate.df)
+    return replace(estimate, interval_of=limits, no_effect=0)
+
+
+def _correlation(rows: Array, names: tuple[str, str], weights: Array) -> Array:
+    """The correlation of moments that are means of `rows` with these weights."""
+    x, y, xx, yy, xy = rows @ weights / weights.sum()
+    vx, vy = xx - x * x, yy - y * y
+    if vx <= 0 or vy <= 0:
+        raise DataError(
+            f"{names[0 if vx <= 0 else 1]!r} has no variance that can be told from the noise of "
+            "the disguise; a correlation needs more records"
+        )
+    return np.asarray((xy - x * y) / np.sqrt(vx * vy))
+
+
+def _interval(r: float, stderr: float, df: float, level: float) -> Interval:
+    """Limits on Fisher's scale; by Student's distribution where noise gives |r| >= 1."""
+    check_level(level)
+    half = t_deviate((1 - level) / 2, df) * stderr
+    if abs(r) < 1 - 1e-9:
+        centre, half = np.arctanh(r), half / (1 - r * r)
+        return Interval(np.array(np.tanh(centre - half)), np.array(np.tanh(centre + half)))
+    return Interval(np.array(max(r - half, -1.0)), np.array(min(r + half, 1.0)))
+
+
+def _numbers(name: str, column: Column | Attribute) -> Array:
+    """The number of each category, or of each record."""
+    if isinstance(column, NumberColumn):
+        return column.values.astype(np.float64)
+    numbers = numbers_of(column) if isinstance(column, Attribute) else None
+    if numbers is None and column.size == 2:
+        numbers = np.arange(2.0)
+        if isinstance(column, CategoryColumn):
+            numbers = column.codes.astype(np.float64)
+    if numbers is None:
+        raise DataError(
+            f"{name!r} has more than two categories that are not numbers; a correlation needs "
+            "numbers or two categories"
+        )
+    return numbers

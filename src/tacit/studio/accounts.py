@@ -4,44 +4,211 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
 
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    Executable,
     Select,
     and_,
     delete,
+    event,
     func,
     insert,
     select,
     update,
 )
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.schema import CreateColumn
 
-from tacit.errors import DataError, unknown
-from tacit.studio.account_tables import (
-    FAILED_SIGN_IN,
-    UNKNOWN_NAME,
-    accounts,
-    api_tokens,
-    audit,
-    delete_row,
-    devices,
-    invitations,
-    passkeys,
-    roles,
-    rows_of_account,
-    sessions,
+from tacit.errors import DataError, StoreError, unknown
+
+#: The tables of the studio: accounts, roles, sessions, links, tokens, drafts and the audit log.
+#: They are in an SQLite file of their own, so that nothing here touches the records of respondents.
+#: Secrets are stored as hashes: reading the file is not enough to sign in.
+metadata = sa.MetaData()
+#: Lines of the audit log about a sign-in that failed, and about a name that no account has.
+FAILED_SIGN_IN, UNKNOWN_NAME = "sign-in failed", "unknown name"
+
+accounts = sa.Table(
+    "studio_accounts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("password", sa.Text, nullable=False),
+    sa.Column("administrator", sa.Boolean, nullable=False),
+    sa.Column("disabled", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("invited_by", sa.Integer),
 )
+
+
+def _of_account() -> sa.Column[int]:
+    return sa.Column(
+        "account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), primary_key=True
+    )
+
+
+roles = sa.Table(
+    "studio_roles",
+    metadata,
+    _of_account(),
+    sa.Column("survey", sa.String(64), primary_key=True),
+    sa.Column("role", sa.String(10), nullable=False),
+)
+
+sessions = sa.Table(
+    "studio_sessions",
+    metadata,
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+)
+
+api_tokens = sa.Table(
+    "studio_tokens",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("label", sa.String(200), nullable=False),
+    sa.Column("scope", sa.String(10), nullable=False),
+    sa.Column("survey", sa.String(64)),
+)
+
+#: One-time links with which a new account is made: by whom, with which token if a program made it,
+#: for which survey and role. The link that makes the first account has none of these.
+invitations = sa.Table(
+    "studio_invitations",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE")),
+    sa.Column("token", sa.ForeignKey("studio_tokens.id", ondelete="CASCADE")),
+    sa.Column("survey", sa.String(64)),
+    sa.Column("role", sa.String(10)),
+    sa.Column("expires", sa.Float, nullable=False),
+    sqlite_autoincrement=True,  # a number on an old page never means a newer invitation
+)
+
+audit = sa.Table(
+    "studio_audit",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("account", sa.String(200), nullable=False),
+    sa.Column("action", sa.String(60), nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+)
+
+#: Public keys with which accounts may sign in.
+passkeys = sa.Table(
+    "studio_passkeys",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("credential", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("public_key", sa.LargeBinary, nullable=False),
+    sa.Column("sign_count", sa.Integer, nullable=False),
+    sa.Column("label", sa.String(100), nullable=False),
+    #: The origin at which it was added; none in the file of an earlier release.
+    sa.Column("origin", sa.String(300)),
+)
+
+#: Devices on which an account has signed in; guesses from elsewhere do not keep them out.
+devices = sa.Table(
+    "studio_devices",
+    metadata,
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    _of_account(),
+    sa.Column("expires", sa.Float, nullable=False),
+)
+
+#: Survey files that are being written; `version` counts the saves, `published` names the survey.
+drafts = sa.Table(
+    "studio_drafts",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("title", sa.String(200), nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("changed", sa.Float, nullable=False),
+    sa.Column("changed_by", sa.String(200), nullable=False),
+    sa.Column("published", sa.String(64)),
+)
+
+
+def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
+    """What an account has in a table, oldest first."""
+    rows = select(table).where(table.c.account == account).order_by(table.c.id)
+    with engine.connect() as connection:
+        return connection.execute(rows).all()
+
+
+def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
+    """Delete a row of an account; whether there was one."""
+    row = and_(table.c.account == account, table.c.id == number)
+    with engine.begin() as connection:
+        return connection.execute(delete(table).where(row)).rowcount == 1
+
+
+def open_engine(path: Path) -> sa.Engine:
+    """The engine of an SQLite file, which only its owner may read.
+
+    Missing tables and columns are created; a file of an earlier release keeps its accounts.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        engine = sa.create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
+        event.listen(engine, "connect", _set_up)
+        metadata.create_all(engine)
+        _bring_up_to_date(engine)
+    except (OSError, DBAPIError) as error:
+        reason = str(getattr(error, "orig", error)).splitlines()[0]
+        raise StoreError(f"{path}: accounts cannot be stored here: {reason}") from None
+    return engine
+
+
+def _bring_up_to_date(engine: sa.Engine) -> None:
+    """Add the columns that the file of an earlier release does not have.
+
+    Its links did not say who made them, so that they cannot be checked: they no longer work. Its
+    audit log had whatever was typed as a name, passwords too: only names of accounts stay.
+    """
+    typed = and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
+    others = and_(typed, audit.c.account.not_in(select(accounts.c.name)))
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE IF EXISTS studio_setup_links"))
+        for table in metadata.sorted_tables:
+            present = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in present:
+                    layout = CreateColumn(column).compile(connection)
+                    connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN {layout}"))
+        connection.execute(update(audit).where(others).values(account="", subject=UNKNOWN_NAME))
+
+
+def _set_up(connection: Any, record: Any) -> None:
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "busy_timeout = 5000",
+    ):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+
 
 #: Seconds that a session lasts after it was last used, and that an invitation can be used.
 SESSION_SECONDS, LINK_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0
@@ -94,8 +261,8 @@ class Account:
         """The role for a survey; None if the account may not see it."""
         if self.only not in (None, survey):
             return None
-        own = Role.OWNER if self.administrator else self.roles.get(survey)
-        return None if own is None else min(own, self.most)
+        role = Role.OWNER if self.administrator else self.roles.get(survey)
+        return None if role is None else min(role, self.most)
 
 
 @dataclass(frozen=True)
@@ -135,6 +302,12 @@ class Accounts:
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
+    def _execute(self, *statements: Executable) -> None:
+        """Execute statements in one transaction."""
+        with self.engine.begin() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
     # Accounts and invitations ------------------------------------------------------------------
 
     def any(self) -> bool:
@@ -155,28 +328,28 @@ class Accounts:
             raise DataError(f"a survey has at most {MOST_INVITATIONS} invitations; revoke some")
         row = dict(account=by.id, token=by.token, survey=survey, role=role.name.lower())
         number, secret = self._new_link(**row)
-        for made in self.invitations(survey):
-            if made.id == number:
-                return made, secret
+        for invitation in self.invitations(survey):
+            if invitation.id == number:
+                return invitation, secret
         raise DataError("you may no longer invite to this survey")
 
     def _new_link(self, **row: Any) -> tuple[int, str]:
         secret = secrets.token_urlsafe(24)
         values = dict(hash=_hash(secret), expires=self.now() + LINK_SECONDS, **row)
         with self.engine.begin() as connection:
-            made = connection.execute(insert(invitations).values(**values)).inserted_primary_key
+            number = _inserted(connection, invitations, values)
             self._drop_invitations(connection)
-        return int(made[0]) if made else 0, secret
+        return number, secret
 
     def invitations(self, survey: str | None = None) -> list[Invitation]:
         """The open invitations to a survey, or to all surveys; the first to expire comes first."""
-        wanted = select(invitations, accounts.c.name).join(
+        links = select(invitations, accounts.c.name).join(
             accounts, accounts.c.id == invitations.c.account
         )
         if survey is not None:
-            wanted = wanted.where(invitations.c.survey == survey)
+            links = links.where(invitations.c.survey == survey)
         with self.engine.connect() as connection:
-            rows = connection.execute(wanted.order_by(invitations.c.expires, invitations.c.id))
+            rows = connection.execute(links.order_by(invitations.c.expires, invitations.c.id))
             return [
                 Invitation(row.id, row.name, row.survey, Role.named(row.role), row.expires)
                 for row in self._working(connection, rows.all())
@@ -239,8 +412,7 @@ class Accounts:
                 (link,) = links
                 row = dict(name=name, password=hashed, invited_by=link.account)
                 row |= dict(administrator=link.account is None)
-                made = connection.execute(insert(accounts).values(**row)).inserted_primary_key
-                number = int(made[0]) if made else 0
+                number = _inserted(connection, accounts, row)
                 if link.survey is not None:
                     given = dict(account=number, survey=link.survey, role=link.role)
                     connection.execute(insert(roles).values(**given))
@@ -297,9 +469,8 @@ class Accounts:
 
     def forget_survey(self, survey: str) -> None:
         """Delete the roles, invitations and tokens for a survey that was deleted."""
-        with self.engine.begin() as connection:
-            for table in (roles, invitations, api_tokens):
-                connection.execute(delete(table).where(table.c.survey == survey))
+        tables = (roles, invitations, api_tokens)
+        self._execute(*(delete(table).where(table.c.survey == survey) for table in tables))
 
     # Signing in --------------------------------------------------------------------------------
 
@@ -307,10 +478,10 @@ class Accounts:
         """The account, if name and password are right; both mistakes take the same time."""
         with self.engine.connect() as connection:
             row = connection.execute(select(accounts).where(accounts.c.name == name)).first()
-        known = row.password if row is not None else self._other
+        stored = row.password if row is not None else self._other
         try:
             with self._hashing:
-                self._hasher.verify(known, password[:LONGEST_PASSWORD])
+                self._hasher.verify(stored, password[:LONGEST_PASSWORD])
         except (Argon2Error, InvalidHashError):
             return None
         return None if row is None else self.of_number(row.id)
@@ -327,19 +498,18 @@ class Accounts:
     def change_password(self, account: int, password: str) -> None:
         """Set a new password; all sessions of the account end."""
         hashed = self._hashed(_checked_password(password))
-        with self.engine.begin() as connection:
-            mine = update(accounts).where(accounts.c.id == account)
-            connection.execute(mine.values(password=hashed))
-            connection.execute(delete(sessions).where(sessions.c.account == account))
+        self._execute(
+            update(accounts).where(accounts.c.id == account).values(password=hashed),
+            delete(sessions).where(sessions.c.account == account),
+        )
 
     def begin_session(self, account: Account) -> str:
         """The secret of a new session."""
         secret = secrets.token_urlsafe(32)
         expires = self.now() + SESSION_SECONDS
         row = dict(hash=_hash(secret), account=account.id, expires=expires)
-        with self.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.expires < self.now()))
-            connection.execute(insert(sessions).values(**row))
+        expired = delete(sessions).where(sessions.c.expires < self.now())
+        self._execute(expired, insert(sessions).values(**row))
         return secret
 
     def of_session(self, secret: str) -> Account | None:
@@ -359,19 +529,20 @@ class Accounts:
 
         A secret that is not ours is replaced by a new one.
         """
-        known = secret is not None and self.device(secret) is not None
-        own = secret if secret is not None and known else secrets.token_urlsafe(32)
-        mine = and_(devices.c.hash == _hash(own), devices.c.account == account.id)
-        row = dict(hash=_hash(own), account=account.id, expires=self.now() + DEVICE_SECONDS)
+        if secret is None or self.device(secret) is None:
+            secret = secrets.token_urlsafe(32)
+        mine = and_(devices.c.hash == _hash(secret), devices.c.account == account.id)
+        row = dict(hash=_hash(secret), account=account.id, expires=self.now() + DEVICE_SECONDS)
         newest = select(devices.c.hash).where(devices.c.account == account.id)
         newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
-        with self.engine.begin() as connection:
-            connection.execute(delete(devices).where(devices.c.expires < self.now()))
-            connection.execute(delete(devices).where(mine))
-            connection.execute(insert(devices).values(**row))
-            others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
-            connection.execute(delete(devices).where(others))
-        return own
+        others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
+        self._execute(
+            delete(devices).where(devices.c.expires < self.now()),
+            delete(devices).where(mine),
+            insert(devices).values(**row),
+            delete(devices).where(others),
+        )
+        return secret
 
     def device(self, secret: str) -> bytes | None:
         """The name of a device on which somebody has signed in; None if there is no such."""
@@ -382,9 +553,9 @@ class Accounts:
         return self._devices(and_(devices.c.hash == device, devices.c.account == account))
 
     def _devices(self, which: ColumnElement[bool]) -> bool:
-        wanted = select(devices).where(which, devices.c.expires >= self.now())
+        valid = select(devices).where(which, devices.c.expires >= self.now())
         with self.engine.connect() as connection:
-            return connection.execute(wanted).first() is not None
+            return connection.execute(valid).first() is not None
 
     def number_of(self, name: str) -> int | None:
         """The number of the account with a name, also if it is disabled."""
@@ -393,8 +564,7 @@ class Accounts:
 
     def end_session(self, secret: str) -> None:
         """Sign out."""
-        with self.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
+        self._execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
 
     # Tokens ------------------------------------------------------------------------------------
 
@@ -402,9 +572,8 @@ class Accounts:
         """A new API token; it can do at most what the scope and the account's roles allow."""
         secret = f"tacit_{secrets.token_urlsafe(32)}"
         row = dict(account=account, label=_checked_name(label), survey=survey)
-        with self.engine.begin() as connection:
-            named = dict(hash=_hash(secret), scope=scope.name.lower())
-            connection.execute(insert(api_tokens).values(**row, **named))
+        row |= dict(hash=_hash(secret), scope=scope.name.lower())
+        self._execute(insert(api_tokens).values(**row))
         return secret
 
     def tokens(self, account: int) -> Sequence[Any]:
@@ -434,28 +603,33 @@ class Accounts:
         row = connection.execute(select(accounts).where(enabled)).first()
         if row is None:
             return None
-        given = connection.execute(select(roles).where(roles.c.account == number))
-        own = {one.survey: Role.named(one.role) for one in given}
-        return Account(row.id, row.name, row.administrator, own, **limits)
+        rows = connection.execute(select(roles).where(roles.c.account == number))
+        roles_of = {role.survey: Role.named(role.role) for role in rows}
+        return Account(row.id, row.name, row.administrator, roles_of, **limits)
 
     # The audit log -----------------------------------------------------------------------------
 
     def record_failed_sign_in(self, name: str) -> None:
-        """Add a failed sign-in. A name that no account has may be a password: it is not kept."""
+        """Add a failed sign-in. A name that no account has may be a password: it is not stored."""
         with self.engine.connect() as connection:
-            known = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
-        self.record(known or "", FAILED_SIGN_IN, "" if known else UNKNOWN_NAME)
+            account = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
+        self.record(account or "", FAILED_SIGN_IN, "" if account else UNKNOWN_NAME)
 
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
         row = dict(at=self.now(), account=account[:LONGEST_NAME], action=action, subject=subject)
-        with self.engine.begin() as connection:
-            connection.execute(insert(audit).values(**row))
+        self._execute(insert(audit).values(**row))
 
     def history(self, most: int = 200) -> Sequence[Any]:
         """The newest lines of the audit log."""
         with self.engine.connect() as connection:
             return connection.execute(select(audit).order_by(audit.c.id.desc()).limit(most)).all()
+
+
+def _inserted(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
+    """The number of a row that is added."""
+    key = connection.execute(insert(table).values(**row)).inserted_primary_key
+    return int(key[0]) if key else 0
 
 
 def _links(connection: Connection, secret: str) -> Sequence[Any]:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from tacit import mine  # its miners are loaded when they are needed
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.mine.tree.tree import NONE
 from tacit.survey import Published, Survey, survey_from_dict
 from tacit.survey.device_model import LARGEST_SCORE
-from tacit.survey.field_types import text_in
+from tacit.survey.fields import text_in
 
 #: The question that devices answer, and the disguise unless another is asked for.
 QUESTION, THETA = "correct", Fraction(3, 4)
@@ -69,23 +69,23 @@ def accuracy_round(published: Published, model_text: str, theta: Any = THETA) ->
     if model.fingerprint_ != published.fingerprint:
         raise DataError("the model was learnt from records of another survey")
     survey = published.survey
-    told = _Texts(survey)
+    texts = _Texts(survey)
     content = {
-        "title": told.made(
+        "title": texts.made(
             lambda language, words: f"{text_in(survey.title, language)} – {words[0]}"
         ),
-        "introduction": told.made(lambda language, words: words[1]),
+        "introduction": texts.made(lambda language, words: words[1]),
         "languages": list(survey.languages),
         "access": survey.access,
         "questions": [
-            {"name": QUESTION, "kind": "yes_no", "text": told.made(lambda _, words: words[2])}
+            {"name": QUESTION, "kind": "yes_no", "text": texts.made(lambda _, words: words[2])}
         ],
         "groups": [{"questions": [QUESTION], "family": "related", "theta": str(theta)}],
         "model": {
             "reports": QUESTION,
             "fingerprint": model_fingerprint(model_text),
-            "target": told.question(str(model.target)),
-            **_described(model, told),
+            "target": texts.question(str(model.target)),
+            **_described(model, texts),
         },
     }
     return survey_from_dict(content, "accuracy round")
@@ -96,7 +96,7 @@ def model_fingerprint(model_text: str) -> str:
     return hashlib.sha256(model_text.encode()).hexdigest()
 
 
-def _described(model: mine.DecisionTree | mine.NaiveBayes, told: _Texts) -> dict[str, Any]:
+def _described(model: mine.DecisionTree | mine.NaiveBayes, texts: _Texts) -> dict[str, Any]:
     """The questions that a model uses, and its tree or scores."""
     assert model.features_ is not None
     if isinstance(model, mine.NaiveBayes):
@@ -106,7 +106,7 @@ def _described(model: mine.DecisionTree | mine.NaiveBayes, told: _Texts) -> dict
             "prior": _whole(model.class_log_prior_).tolist(),
             "tables": [table.tolist() for table in used.values()],
         }
-        return {"questions": told.questions(used), "scores": scores}
+        return {"questions": texts.questions(used), "scores": scores}
     tree, schema = model.tree_, model.view().schema
     names = [schema.names[a] for a in np.unique(tree.attribute[tree.attribute != NONE])]
     nodes: list[dict[str, Any]] = []
@@ -114,9 +114,9 @@ def _described(model: mine.DecisionTree | mine.NaiveBayes, told: _Texts) -> dict
         if attribute == NONE:
             nodes.append({"category": str(_categories(model)[label])})
         else:
-            own = schema.attributes[attribute]
-            nodes.append({"question": own.name, "to": child[: own.size].tolist()})
-    return {"questions": told.questions(names), "tree": nodes}
+            question = schema.attributes[attribute]
+            nodes.append({"question": question.name, "to": child[: question.size].tolist()})
+    return {"questions": texts.questions(names), "tree": nodes}
 
 
 def _categories(model: mine.DecisionTree) -> list[Any]:
@@ -141,11 +141,11 @@ class _Texts:
 
     def made(self, make: Callable[[str, tuple[str, ...]], str]) -> Any:
         """One text, or one per language if there are several."""
-        found = {
+        texts = {
             language: make(language, _WORDS.get(language.partition("-")[0], _WORDS["en"]))
             for language in self._survey.languages
         }
-        return found if len(found) > 1 else next(iter(found.values()))
+        return texts if len(texts) > 1 else next(iter(texts.values()))
 
     def questions(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """The questions of these attributes."""
@@ -158,21 +158,14 @@ class _Texts:
         """
         question, attribute = self._of[name]
         categories = [str(category) for category in attribute.categories]
-        own = {**self._survey.labels, **question.labels}
-        labelled = [c for c in categories if c in own]
+        labels = {**self._survey.labels, **question.labels}
+        labelled = [c for c in categories if c in labels]
         return {
             "name": name,
-            "text": self.made(lambda language, _: self._asked(question, name, language)),
+            "text": self.made(lambda code, _: self._survey.attribute_texts(code, " – ")[name]),
             "categories": categories,
             "labels": {c: self._label(question, c) for c in labelled},
         }
 
     def _label(self, question: Any, category: str) -> Any:
         return self.made(lambda language, _: self._survey.label(question, category, language))
-
-    def _asked(self, question: Any, name: str, language: str) -> str:
-        text = text_in(question.text, language)
-        if question.kind != "multiple":
-            return text
-        option = name.removeprefix(f"{question.name}.")
-        return f"{text} – {self._survey.label(question, option, language)}"

@@ -8,7 +8,7 @@ tell a figure of fewer than 20 people:
 - A conditional question is shown if at least 20 people were asked.
 - The results of questions that one matrix disguises together tell their joint table of reports, so
   they are shown like that table: after closing, if none of its cells is small.
-- Cells of small groups are hidden, and others that would tell them (`small_groups`).
+- Cells of small groups are hidden, and others that would tell them (see below).
 - People who left out a question are in the results of the others but not in its tables: the
   difference would tell their answers. Such a table leaves out more records, drawn at random.
 """
@@ -17,23 +17,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
+from tacit.core.conditions import impossible_cells
 from tacit.errors import DataError
-from tacit.question_conditions import impossible_cells
 from tacit.reconstruction import Reconstruction
-from tacit.sampling.incomplete_patterns import answered, with_missing
+from tacit.records import PatternTable
 from tacit.studio.release import Release
-from tacit.studio.small_groups import SMALLEST_GROUP, Cells, few_grown, hidden_cells
 
+#: A table of groups shows no group that is estimated to have fewer people than this.
+SMALLEST_GROUP = 20
 #: Records that a table leaves out besides those with a missing answer: at least, and below.
 _LEFT_OUT = SMALLEST_GROUP, SMALLEST_GROUP + 10
 #: A variance below this share of the whole is rounding.
 _ROUNDING = 1e-6
+
+Cells = npt.NDArray[np.bool_]
+
 #: Why tables of several questions are not shown yet.
 AT_CLOSING = (
     "Groups can be compared and models learnt once the survey is closed: while answers arrive, two "
@@ -70,10 +75,10 @@ def _why_hidden(release: Release, name: str) -> str | None:
     if any(why_hidden(release, parent) is not None for parent in condition.names):
         return few
     table = release.reconstruction.table([name])
-    asked = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
-    others = table.n_records - asked
-    told = len(condition.names) > 1  # then the others are a group of several questions
-    if asked < SMALLEST_GROUP or (told and 0 < others < SMALLEST_GROUP):
+    n_asked = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
+    others = table.n_records - n_asked
+    several = len(condition.names) > 1  # then the others are a group of several questions
+    if n_asked < SMALLEST_GROUP or (several and 0 < others < SMALLEST_GROUP):
         return few
     if few_grown(_growth(release, [name])).any():
         return (
@@ -85,7 +90,7 @@ def _why_hidden(release: Release, name: str) -> str | None:
 
 def _why_hidden_together(release: Release, name: str) -> str | None:
     """The same for a question that is not conditional."""
-    together = release.survey.design.closure([name])
+    together = release.survey.design.jointly_reported([name])
     if len(together) == 1:
         return None
     others = f"It is disguised together with {', '.join(together[1:])}."
@@ -127,10 +132,10 @@ def answering(release: Release, names: Sequence[str]) -> Release:
 
 
 def _answering(release: Release, names: Sequence[str]) -> Release:
-    counts = answered(release.counts, _reports(release, names))
+    counts = release.counts.complete(_reports(release, names))
     if counts.n_records == release.counts.n_records:
         return release
-    whole = with_missing(release.counts)
+    whole = release.counts.with_no_answer()
     seed = hashlib.sha256(repr(names).encode())
     seed.update(whole.patterns.tobytes())
     seed.update(whole.counts.tobytes())
@@ -141,8 +146,8 @@ def _answering(release: Release, names: Sequence[str]) -> Release:
     left = rng.multivariate_hypergeometric(
         counts.counts, counts.n_records - more, method="marginals"
     )
-    kept = PatternTable(counts.schema, counts.patterns[left > 0], left[left > 0])
-    return Release(release.survey, kept)
+    counts_left = PatternTable(counts.schema, counts.patterns[left > 0], left[left > 0])
+    return Release(release.survey, counts_left)
 
 
 def hidden_table(release: Release, names: Sequence[str]) -> Cells:
@@ -160,7 +165,7 @@ def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
     shape = tuple(schema[name].size for name in names)
     if any(why_hidden(release, name) is not None for name in names):
         return np.ones(shape, bool)
-    together = release.survey.design.closure(names)
+    together = release.survey.design.jointly_reported(names)
     hidden = _small_cells(release, sorted(together, key=schema.index))
     return hidden if len(together) == len(names) else np.full(shape, hidden.any())
 
@@ -168,7 +173,7 @@ def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
 def _small_cells(release: Release, names: Sequence[str]) -> Cells:
     """The cells of a joint table that are small or few of which are new, and those beside them."""
     records = answering(release, names)
-    found = records.reconstruction.table(names)
+    table = records.reconstruction.table(names)
 
     def most(axes: tuple[int, ...]) -> Array:
         return most_people(records, [names[axis] for axis in axes])
@@ -176,7 +181,7 @@ def _small_cells(release: Release, names: Sequence[str]) -> Cells:
     def grown(axes: tuple[int, ...]) -> Array:
         return _growth(release, [names[axis] for axis in axes])
 
-    people = np.asarray(found.value) * found.n_records
+    people = np.asarray(table.value) * table.n_records
     return hidden_cells(people, most, None if release.earlier is None else grown)
 
 
@@ -186,12 +191,12 @@ def most_people(release: Release, names: Sequence[str]) -> Array:
     Without disguise there is no noise, and the number is exact. Infinite for answers that the
     conditions of questions exclude.
     """
-    found = release.reconstruction.table(names)
-    n = found.n_records
-    share = np.clip(found.value, 0, 1)
-    noise = np.maximum(np.asarray(found.stderr) ** 2 - share * (1 - share) / n, 0)
-    noise = np.where(noise < _ROUNDING * np.asarray(found.stderr) ** 2, 0, noise)
-    people = n * (found.value + 2 * np.sqrt(noise))
+    table = release.reconstruction.table(names)
+    n = table.n_records
+    share = np.clip(table.value, 0, 1)
+    noise = np.maximum(np.asarray(table.stderr) ** 2 - share * (1 - share) / n, 0)
+    noise = np.where(noise < _ROUNDING * np.asarray(table.stderr) ** 2, 0, noise)
+    people = n * (table.value + 2 * np.sqrt(noise))
     design = release.survey.design
     impossible = impossible_cells(design.conditions, design.schema.subset(names))
     return np.asarray(people if impossible is None else np.where(impossible, np.inf, people))
@@ -207,12 +212,12 @@ def _growth(release: Release, names: Sequence[str]) -> Array:
     reported = release.survey.design.reported
     grown = _reported_growth(release, names)
     alike = [n for n in names if n in reports and reported[n].categories == schema[n].categories]
-    others = tuple(place for place, report in enumerate(reports) if report not in alike)
+    others = tuple(position for position, report in enumerate(reports) if report not in alike)
     positive = np.where(grown > 0, grown, np.inf).min(axis=others)
     few = np.where(np.isinf(positive), 0, positive)
     ordered = [report for report in reports if report in alike]
     few = few.transpose([ordered.index(name) for name in alike])
-    places = tuple(place for place, name in enumerate(names) if name not in alike)
+    places = tuple(position for position, name in enumerate(names) if name not in alike)
     shape = tuple(schema[name].size for name in names)
     return np.broadcast_to(np.expand_dims(few, places), shape)
 
@@ -220,18 +225,133 @@ def _growth(release: Release, names: Sequence[str]) -> Array:
 def _reported_growth(release: Release, names: Sequence[str]) -> Array:
     """The table of the reports of those who answered these questions after the snapshot."""
     reports = _reports(release, names)
-    now = answered(release.counts, reports).marginal(reports)
+    now = release.counts.complete(reports).marginal(reports)
     if release.earlier is None:
         return np.zeros(now.shape)
-    return np.asarray(now - answered(release.earlier.counts, reports).marginal(reports), float)
+    return np.asarray(now - release.earlier.counts.complete(reports).marginal(reports), float)
 
 
 def _reports(release: Release, names: Sequence[str]) -> list[str]:
     """The reported attributes that a table of these questions is estimated from."""
     design = release.survey.design
-    return list(design.channel(design.closure(list(names))).reported.names)
+    return list(design.channel(design.jointly_reported(list(names))).reported.names)
 
 
 def table_cells(release: Release, names: Sequence[str]) -> int:
     """How many cells the table of these questions has."""
     return math.prod(release.survey.design.schema[name].size for name in names)
+
+
+# Small groups -------------------------------------------------------------------------------------
+#
+# A cell is small if an answer, or a pair of answers in a table of three questions, that it belongs
+# to has fewer than 20 people, even if the noise of the disguise is allowed for. Small cells are
+# hidden, whichever question the groups are made of: a table with rows and columns exchanged has the
+# same cells. A hidden cell could be computed from the other cells of its line and their sum, which
+# another table shows. So further cells are hidden until the shown ones and all sums leave every
+# small cell undetermined (Cox, L. H. (1980). Suppression methodology and statistical disclosure
+# control. JASA, 75(370), 377-385).
+#
+# If tables of fewer records were shown before, the difference of both is a table of the people who
+# came later. Its cells are small too if they, or an answer that they belong to, have 1 to 19 of
+# these people. All sums are known for both tables, so a cell of the difference is undetermined if
+# the cells that are hidden now leave it undetermined, whatever was hidden before.
+
+#: A cell whose row of the projection has this much in the space of the sums is determined.
+_DETERMINED = 1 - 1e-9
+
+
+#: The figures of a table of some axes.
+OfAxes = Callable[[tuple[int, ...]], Array]
+
+
+def hidden_cells(people: Array, most: OfAxes, grown: OfAxes | None = None) -> Cells:
+    """The cells of a joint table of people, with two or more axes, that are not shown.
+
+    `most` says for some of the axes how many people each cell of their table has at most; a cell
+    that cannot occur, as everybody knows, has infinitely many. `grown` says by how many people each
+    has grown since an earlier table was shown. What the tables of two questions hide is hidden in
+    that of three too. The same questions must come in the same order of axes every time: the choice
+    of further cells depends on it.
+    """
+    return _Suppression(people, most, grown).hidden(tuple(range(people.ndim)))
+
+
+class _Suppression:
+    """The hidden cells of a table and of those that it contains, each found once."""
+
+    def __init__(self, people: Array, most: OfAxes, grown: OfAxes | None) -> None:
+        self._people, self._most, self._grown = people, most, grown
+        self._hidden: dict[tuple[int, ...], Cells] = {}
+
+    def hidden(self, axes: tuple[int, ...]) -> Cells:
+        """The hidden cells of the table of some axes."""
+        if axes not in self._hidden:
+            self._hidden[axes] = self._found(axes)
+        return self._hidden[axes]
+
+    def _found(self, axes: tuple[int, ...]) -> Cells:
+        others = tuple({*range(self._people.ndim)} - {*axes})
+        people, impossible = self._people.sum(axis=others), np.isinf(self._most(axes))
+        small = self._few_grown(axes)
+        for n in range(1, len(axes)):
+            for positions in combinations(range(len(axes)), n):
+                subset = tuple(axes[position] for position in positions)
+                hidden = (self._most(subset) < SMALLEST_GROUP) | self._few_grown(subset)
+                if n > 1:
+                    hidden = hidden | self.hidden(subset)
+                rest = tuple(position for position in range(len(axes)) if position not in positions)
+                small = small | np.expand_dims(hidden, rest)
+        return _completed(np.where(impossible, np.inf, people), small & ~impossible)
+
+    def _few_grown(self, axes: tuple[int, ...]) -> Cells:
+        if self._grown is None:
+            return np.zeros(self._most(axes).shape, bool)
+        return few_grown(self._grown(axes))
+
+
+def few_grown(people: Array) -> Cells:
+    """Cells that grew by so few people that the difference would be a small group."""
+    return np.asarray((people > 0) & (people < SMALLEST_GROUP))
+
+
+def _completed(people: Array, small: Cells) -> Cells:
+    """The small cells, and as many others as protect them."""
+    hidden = small.copy()
+    while True:
+        open_cells = list(np.argwhere(determined(hidden) & small))
+        if not open_cells:
+            return hidden
+        before = int(hidden.sum())
+        for cell in open_cells:
+            hidden[_neighbour(people, hidden, cell)] = True
+        if int(hidden.sum()) == before:  # nothing is left to hide beside them
+            return np.isfinite(people)
+
+
+def _neighbour(people: Array, hidden: Cells, cell: npt.NDArray[np.intp]) -> tuple[int, ...]:
+    """The shown cell with the fewest people in a line with this one; itself if there is none."""
+    best, fewest = tuple(map(int, cell)), np.inf
+    for axis, size in enumerate(people.shape):
+        for step in range(size):
+            other = (*map(int, cell[:axis]), step, *map(int, cell[axis + 1 :]))
+            if not hidden[other] and people[other] < fewest:
+                best, fewest = other, float(people[other])
+    return best
+
+
+def determined(hidden: Cells) -> Cells:
+    """The hidden cells that follow from the shown ones and the sums along every axis."""
+    cells = np.zeros(hidden.shape, bool)
+    places = np.argwhere(hidden)
+    if not len(places):
+        return cells
+    lines = []
+    for axis in range(hidden.ndim):
+        rest = np.delete(places, axis, axis=1)
+        _, line = np.unique(rest, axis=0, return_inverse=True)
+        lines.append(np.eye(int(line.max()) + 1)[:, line.ravel()])
+    _, sizes, right = np.linalg.svd(np.concatenate(lines), full_matrices=False)
+    in_sums = (right[sizes > 1e-9] ** 2).sum(axis=0)
+    cells[hidden] = in_sums > _DETERMINED
+    return cells

@@ -1,20 +1,56 @@
-"""Pages for drafts: the list, the text, checking, publishing, copies, deleting."""
+"""Pages for drafts: the list, the text, publishing, forms, the logo, previews."""
 
 from __future__ import annotations
 
-from starlette.responses import RedirectResponse, Response
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from tacit.errors import DataError, SurveyError
-from tacit.studio.access import NOT_ALLOWED, Right, has_right
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from tacit.collect import page
+from tacit.collect.http import PROTECTION, Refused
+from tacit.collect.pages import language_of, preview_html
+from tacit.collect.submission import SubmissionValidator
+from tacit.errors import DataError, FileError, SurveyError
 from tacit.studio.accounts import Role
-from tacit.studio.draft_document import DraftDocument
-from tacit.studio.drafts import Draft, checked_text
-from tacit.studio.form_fields import kinds
-from tacit.studio.site import LONGEST_TEXT_FORM, PageRoute, PageVisit, refused
-from tacit.studio.survey_pages import file_response
+from tacit.studio.drafts import KIND, Draft, DraftDocument, checked_text
+from tacit.studio.forms import (
+    MISSING,
+    FormContext,
+    FormField,
+    changed,
+    inputs,
+    item_fields,
+    kinds,
+    read,
+    survey_fields,
+)
+from tacit.studio.site import (
+    LONGEST_FORM,
+    LONGEST_TEXT_FORM,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    PageRoute,
+    PageVisit,
+    Refusal,
+    RefusalError,
+    Right,
+    has_right,
+)
+from tacit.studio.survey_pages import file_response, register, require_title
 from tacit.survey import Published, example
-from tacit.survey.disclosure_bound import waves_sentence
-from tacit.survey.yaml_patch import to_yaml
+from tacit.survey.logo import picture_address
+from tacit.survey.published import waves_sentence
+from tacit.survey.yaml_text import to_yaml
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
 
 
 def show_drafts(visit: PageVisit) -> Response:
@@ -68,8 +104,8 @@ def save_text(visit: PageVisit) -> Response:
     text = checked_text(visit.form.get("text", ""))
     if visit.form.get("action") == "check":
         status = 400 if DraftDocument(text).problems else 200
-        return _text_page(visit, visit.draft, text, status, sent_version(visit))
-    newest, saved = saved_text(visit, text)
+        return _text_page(visit, visit.draft, text, status, sent_version(visit.form))
+    newest, saved = saved_text(visit, text, sent_version(visit.form))
     if not saved:
         return _text_page(visit, newest, text, 409)
     return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
@@ -77,18 +113,16 @@ def save_text(visit: PageVisit) -> Response:
 
 def download(visit: PageVisit) -> Response:
     """The draft as a survey file."""
-    return file_response(
-        visit.draft.text, "application/yaml; charset=utf-8", f"{visit.draft.id}.yaml"
-    )
+    return file_response(visit.draft.text, f"{visit.draft.id}.yaml")
 
 
 def publish(visit: PageVisit) -> Response:
     """Publish a draft; servers that collect serve it from now on."""
     try:
-        made = published_draft(visit)
+        survey = published_draft(visit)
     except SurveyError:
         return show_draft(visit, 400)
-    return RedirectResponse(f"/surveys/{made.slug}", 303)
+    return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
 def duplicate(visit: PageVisit) -> Response:
@@ -98,24 +132,21 @@ def duplicate(visit: PageVisit) -> Response:
 
 def duplicate_survey(visit: PageVisit) -> Response:
     """A new draft with the content of a published survey."""
-    if not has_right(visit.person, Right.AUTHOR):
-        return refused(visit.studio, visit.request, NOT_ALLOWED)
-    return _opened(new_draft(visit, survey_text(visit.survey)))
+    return _opened(draft_of_survey(visit))
 
 
 def delete(visit: PageVisit) -> Response:
     """Delete a draft, if that was confirmed."""
     if visit.form.get("confirm") != "yes":
         raise DataError("tick the box to confirm that the draft is deleted")
-    visit.studio.drafts.delete(visit.draft.id)
-    visit.record("draft deleted", visit.draft.title)
+    deleted_draft(visit)
     return RedirectResponse("/drafts", 303)
 
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with its records, if its title was typed to confirm it."""
-    if visit.form.get("confirm", "").strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to delete it with all its records")
+    message = "type the title of the survey to delete it with all its records"
+    require_title(visit, visit.form.get("confirm", ""), message)
     deleted_survey(visit)
     return RedirectResponse("/", 303)
 
@@ -136,30 +167,37 @@ def empty_survey(title: str) -> str:
     return to_yaml({"title": title, "languages": ["en"], "questions": [], "groups": []})
 
 
-def survey_text(survey: Published) -> str:
-    """A published survey as the text of a draft."""
-    return to_yaml(survey.survey.to_dict())
+def draft_of_survey(visit: PageVisit) -> Draft:
+    """A new draft with the content of a published survey."""
+    if not has_right(visit.person, Right.AUTHOR):
+        raise RefusalError(NOT_ALLOWED)
+    return new_draft(visit, to_yaml(visit.survey.survey.to_dict()))
+
+
+def deleted_draft(visit: PageVisit) -> None:
+    """Delete the draft of a page."""
+    visit.studio.drafts.delete(visit.draft.id)
+    visit.record("draft deleted", visit.draft.title)
 
 
 def new_draft(visit: PageVisit, text: str) -> Draft:
     """Make a draft of the account."""
-    made = visit.studio.drafts.create(text, visit.person.id, visit.person.name)
-    visit.record("draft made", made.title)
-    return made
+    draft = visit.studio.drafts.create(text, visit.person.id, visit.person.name)
+    visit.record("draft made", draft.title)
+    return draft
 
 
-def sent_version(visit: PageVisit) -> int:
+def sent_version(form: Mapping[str, str]) -> int:
     """The version that a form was made from."""
-    sent = visit.form.get("version", "")
+    sent = form.get("version", "")
     if not sent.isascii() or not sent.isdigit() or len(sent) > 9:
         raise DataError("the form has no version; open the page again")
     return int(sent)
 
 
-def saved_text(visit: PageVisit, text: str, version: int | None = None) -> tuple[Draft, bool]:
-    """Save a text; the newest draft, and whether it is this one."""
-    based_on = sent_version(visit) if version is None else version
-    newest, saved = visit.studio.drafts.save(visit.draft.id, based_on, text, visit.person.name)
+def saved_text(visit: PageVisit, text: str, version: int) -> tuple[Draft, bool]:
+    """Save a text over a version; the newest draft, and whether it is this one."""
+    newest, saved = visit.studio.drafts.save(visit.draft.id, version, text, visit.person.name)
     if saved:
         visit.record("draft saved", newest.title)
     return newest, saved
@@ -167,9 +205,9 @@ def saved_text(visit: PageVisit, text: str, version: int | None = None) -> tuple
 
 def preview_path(visit: PageVisit) -> str:
     """The path of a new preview of a draft."""
-    made = visit.studio.previews.add(_correct(visit))
+    secret = visit.studio.previews.add(_correct(visit))
     visit.record("preview made", visit.draft.title)
-    return f"/preview/{made}/"
+    return f"/preview/{secret}/"
 
 
 def _correct(visit: PageVisit) -> Published:
@@ -183,15 +221,14 @@ def published_draft(visit: PageVisit) -> Published:
     """Publish a draft; its members get the same roles for the survey."""
     survey = _correct(visit)
     fingerprint = survey.survey.fingerprint
-    if fingerprint in {one.survey.fingerprint for one in visit.studio.store.published()}:
+    if fingerprint in {other.survey.fingerprint for other in visit.studio.store.published()}:
         raise DataError(
             "this survey is published already, word for word; change the title or something else"
         )
-    accounts = visit.studio.accounts
-    visit.studio.store.register(survey)
-    for member in accounts.members(visit.draft.key):
-        accounts.give(member.id, fingerprint, member.role)
-    accounts.give(visit.person.id, fingerprint, Role.OWNER)
+    register(visit, survey)
+    for member in visit.studio.accounts.members(visit.draft.key):
+        if member.id != visit.person.id:
+            visit.studio.accounts.give(member.id, fingerprint, member.role)
     visit.studio.drafts.mark_published(visit.draft.id, survey.slug)
     visit.record("survey published", survey.title)
     return survey
@@ -232,18 +269,372 @@ def _text_page(
     )
 
 
-_OWN = "/drafts/{draft}"
-DRAFT_PAGES = (
+# Forms: settings, one question, one group --------------------------------------------------------
+
+
+#: A theta that a die, a birth month and the page can make.
+_FIRST_THETA = "5/6"
+#: A part of a draft is not what a form expects.
+UNREADABLE = Refusal(
+    "not-editable", 400, "A form cannot show this part of the draft; edit the text instead."
+)
+
+
+def show_settings(visit: PageVisit) -> Response:
+    """The form for title, texts, languages and terms."""
+    return _form_page(visit, "settings", survey_fields(), _data(visit))
+
+
+def save_settings(visit: PageVisit) -> Response:
+    """Save the settings; keys that the form does not show stay as they are."""
+    before, document, fields = _data(visit), visit.draft.document, survey_fields()
+    try:
+        data = changed(before, fields, visit.form, document.context())
+    except DataError as error:
+        return _form_page(visit, "settings", fields, before, problem=str(error))
+    return _saved(visit, *document.with_data(_ordered(data, before)), "settings", fields)
+
+
+def _data(visit: PageVisit) -> dict[str, Any]:
+    """The values of the draft."""
+    data = visit.draft.document.data
+    if data is None:
+        raise RefusalError(UNREADABLE)
+    return data
+
+
+def show_item(visit: PageVisit, part: str) -> Response:
+    """The form for a question or a group."""
+    number = visit.request.path_params["number"]
+    item = visit.draft.document.item(part, number)
+    if item is None:
+        there = 1 <= number <= len(visit.draft.document.items(part))
+        raise RefusalError(UNREADABLE if there else NOT_FOUND)
+    return _form_page(visit, part, item_fields(part, item[KIND[part]]), item, number)
+
+
+def save_item(visit: PageVisit, part: str) -> Response:
+    """Save, move or delete a question or a group."""
+    number = visit.request.path_params["number"]
+    document = visit.draft.document
+    item, items = document.item(part, number), list(document.items(part))
+    if not 1 <= number <= len(items):
+        raise RefusalError(NOT_FOUND)
+    action = visit.form.get("action", "save")
+    fields: tuple[FormField, ...] = ()
+    if action == "delete":
+        del items[number - 1]
+    elif action in ("up", "down"):
+        other = number - 1 + (1 if action == "down" else -1)
+        if 0 <= other < len(items):
+            items[number - 1], items[other] = items[other], items[number - 1]
+    elif item is None:
+        raise RefusalError(UNREADABLE)
+    else:
+        fields = item_fields(part, item[KIND[part]])
+        try:
+            items[number - 1] = _changed_item(visit, document, part, item, fields)
+        except DataError as error:
+            return _form_page(visit, part, fields, item, number, problem=str(error))
+    return _saved(visit, *document.with_items(part, items), part, fields, number)
+
+
+def add_item(visit: PageVisit, part: str) -> Response:
+    """Add a question or a group of a kind, and open its form."""
+    document, kind = visit.draft.document, visit.form.get("kind", "")
+    if not isinstance(_data(visit).get(part) or [], list):
+        raise RefusalError(UNREADABLE)
+    items = [*document.items(part), _new_item(document, part, _checked_kind(part, kind))]
+    _save(visit, document.with_items(part, items)[0], sent_version(visit.form))
+    return RedirectResponse(f"/drafts/{visit.draft.id}/{part}/{len(items)}", 303)
+
+
+def _checked_kind(part: str, kind: Any) -> str:
+    if kind not in kinds(part):
+        raise DataError(f"choose one of {', '.join(kinds(part))}")
+    return str(kind)
+
+
+def _save(visit: PageVisit, text: str, version: int) -> None:
+    """Save a text; refused if there is a newer version."""
+    newest, saved = saved_text(visit, text, version)
+    if not saved:
+        raise RefusalError(_conflict(newest))
+
+
+def _conflict(newest: Draft) -> Refusal:
+    return Refusal("changed", 409, newest.conflict)
+
+
+def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
+    """An item without texts, which the check asks for; a group takes what is in no group yet."""
+    questions = [q for q in document.items("questions") if isinstance(q, dict)]
+    if part == "questions":
+        names = {str(q.get("name")) for q in questions}
+        free = next(n for n in range(1, 10_000) if f"question{n}" not in names)
+        return {"name": f"question{free}", "kind": kind, "text": ""}
+    groups = [group for group in document.items("groups") if isinstance(group, dict)]
+    listed = [group["questions"] for group in groups if isinstance(group.get("questions"), list)]
+    grouped = {str(name) for names in listed for name in names}
+    sensitive = [str(q.get("name")) for q in questions if q.get("sensitive", True)]
+    group = {"questions": [name for name in sensitive if name not in grouped], "family": kind}
+    keys = {field.name for field in item_fields(part, kind)}
+    return group | ({"theta": _FIRST_THETA} if "theta" in keys else {})
+
+
+def _changed_item(
+    visit: PageVisit,
+    document: DraftDocument,
+    part: str,
+    item: dict[str, Any],
+    fields: Sequence[FormField],
+) -> dict[str, Any]:
+    """The item of a form. If its kind changes, keys that only the old kind has are left out."""
+    entered = changed(item, fields, visit.form, document.context(item))
+    kind = _checked_kind(part, entered.get(KIND[part]))
+    old = {field.name for field in fields} - {field.name for field in item_fields(part, kind)}
+    return {key: value for key, value in entered.items() if key not in old}
+
+
+def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """New keys at their usual place: each behind the last one that is before it in the schema."""
+    usual = [field.name for field in survey_fields()]
+    keys = [key for key in data if key in before]
+    for key in data:
+        if key not in before:
+            earlier = [name for name in usual[: usual.index(key)] if name in keys]
+            keys.insert(keys.index(earlier[-1]) + 1 if earlier else 0, key)
+    return {key: data[key] for key in keys}
+
+
+def _saved(
+    visit: PageVisit,
+    text: str,
+    lost: list[str],
+    part: str,
+    fields: Sequence[FormField],
+    number: int | None = None,
+) -> Response:
+    newest, saved = saved_text(visit, text, sent_version(visit.form))
+    if saved:
+        query = urlencode([("lost", line[:200]) for line in lost[:20]])
+        return RedirectResponse(f"/drafts/{visit.draft.id}{'?' + query if query else ''}", 303)
+    document = newest.document
+    data = document.data if number is None else document.item(part, number)
+    if data is None or not fields:
+        raise RefusalError(_conflict(newest))
+    return _form_page(visit, part, fields, data, number, newest)
+
+
+def _form_page(
+    visit: PageVisit,
+    part: str,
+    fields: Sequence[FormField],
+    data: dict[str, Any],
+    number: int | None = None,
+    problem: str | Draft | None = None,
+) -> Response:
+    """A form with the values of the draft, or with what was entered if it was not saved.
+
+    `problem` says why, or is the newer draft that somebody else saved meanwhile.
+    """
+    newest = problem if isinstance(problem, Draft) else None
+    draft = newest or visit.draft
+    context: FormContext = draft.document.context(data if number is not None else None)
+    shown = [(field, inputs(field, data.get(field.name, MISSING), context)) for field in fields]
+    names = {field.name for field in fields}
+    item = part if number is None else f"{part}[{number - 1}]"
+    return visit.page(
+        "draft_form.html",
+        409 if newest is not None else 400 if problem else 200,
+        draft=draft,
+        version=sent_version(visit.form) if isinstance(problem, str) else draft.version,
+        part=part,
+        number=number,
+        count=len(draft.document.items(part)),
+        shown=shown,
+        entered=visit.form if problem else {},
+        others=[key for key in data if key not in names and number is not None],
+        problem=problem if newest is None else newest.conflict,
+        # A new question has no text yet: its form is not a list of problems.
+        problems=[
+            problem
+            for problem in draft.document.problems
+            if f": {item}" in problem and data.get("text") != ""
+        ],
+        role=visit.person.role(draft.key),
+    )
+
+
+# The logo: a picture that is uploaded and embedded in the survey file ----------------------------
+
+
+#: Bytes of an upload, its parts (a text per language, the version, the picture), and the headers
+#: of a part: how many, and bytes of each.
+LONGEST_UPLOAD, MOST_PARTS, MOST_HEADERS, LONGEST_HEADER = 1 << 20, 100, 8, 2048
+_ALT = FormField("alt", "texts")
+logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of each damaged form
+
+
+def save_logo(visit: PageVisit) -> Response:
+    """Embed the picture that was sent, with its text for screen readers; without one, remove it."""
+    document, before = visit.draft.document, _data(visit)
+    form, picture = uploaded(visit.request.headers.get("content-type", ""), visit.body)
+    data = {key: value for key, value in before.items() if key != "logo"}
+    if picture:
+        try:
+            address = picture_address(picture)
+        except FileError as error:
+            raise DataError(f"the logo {error}") from None
+        alt = read(_ALT, MISSING, form, document.context())
+        data["logo"] = {"alt": "" if alt is MISSING else alt, "data": address}
+    elif before.get("logo") is None:
+        raise DataError("choose a picture")
+    _save(visit, document.with_data(data)[0], sent_version(form))
+    return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
+
+
+def uploaded(kind: str, body: bytes) -> tuple[dict[str, str], bytes]:
+    """The fields of a form with a file (RFC 7578), and the content of the file."""
+    media_type, parameters = parse_options_header(kind)
+    boundary = parameters.get(b"boundary")
+    if media_type != b"multipart/form-data" or not boundary:
+        raise DataError("a picture is sent as a form of the type multipart/form-data")
+    parts = _FormParts()
+    limits = dict(max_header_count=MOST_HEADERS, max_header_size=LONGEST_HEADER)
+    try:
+        MultipartParser(boundary, parts.callbacks, **limits).write(body)
+    except FormParserError as error:
+        raise DataError(f"the form is damaged: {error}") from None
+    if not parts.complete:
+        raise DataError("the form is damaged: it has no end")
+    form = {name: content.decode("utf-8", "replace") for name, content in parts.fields.items()}
+    return form, bytes(parts.file)
+
+
+class _FormParts:
+    """What the parser reads: the fields of a form and its last file."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, bytearray] = {}
+        self.file = bytearray()
+        self.complete = False
+        self._number = 0
+        self._header, self._value = bytearray(), bytearray()
+        self._disposition = b""
+        self._content = bytearray()
+
+    @property
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": lambda data, start, end: self._content.extend(data[start:end]),
+            "on_end": self._end,
+        }
+
+    def _begin(self) -> None:
+        self._number += 1
+        self._disposition = b""
+        if self._number > MOST_PARTS:
+            raise FormParserError(f"it has more than {MOST_PARTS} parts")
+
+    def _end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = bytes(self._value)
+        self._header.clear()
+        self._value.clear()
+
+    def _end_headers(self) -> None:
+        _, parameters = parse_options_header(self._disposition)
+        name = parameters.get(b"name")
+        if name is None:
+            raise FormParserError("a part has no name")
+        self._content = bytearray()
+        if b"filename" in parameters:
+            self.file = self._content
+        else:
+            self.fields[name.decode("utf-8", "replace")] = self._content
+
+    def _end(self) -> None:
+        self.complete = True
+
+
+# Previews: the same files as respondents get, and nothing is stored ------------------------------
+
+
+#: As respondents get them: these files may run their own scripts, unlike the pages of the studio.
+_HEADERS = {name.decode(): value.decode() for name, value in PROTECTION}
+_OVER = Refusal("not-found", 404, "This preview is over. Start it again from the draft.")
+
+
+def show_preview(visit: PageVisit) -> Response:
+    """The page of respondents with a banner that says so."""
+    html = preview_html(language_of(visit.request.scope, _preview(visit).survey))
+    return Response(html, media_type="text/html", headers=_HEADERS)
+
+
+def preview_survey(visit: PageVisit) -> Response:
+    """The survey that the page carries out."""
+    return Response(_preview(visit).to_json(), media_type="application/json", headers=_HEADERS)
+
+
+def preview_response(visit: PageVisit) -> Response:
+    """Check a record as a server would; it is not stored."""
+    try:
+        SubmissionValidator(_preview(visit)).validate(visit.body)
+    except Refused as error:
+        raise DataError(error.problem.title) from None
+    return JSONResponse({"stored": True}, 201)
+
+
+def page_file(visit: PageVisit) -> Response:
+    """A file of the respondent's page."""
+    name = visit.request.path_params["name"]
+    if name not in page.FILES or name == page.HTML:
+        raise RefusalError(NOT_FOUND)
+    return Response(page.content(name), media_type=page.FILES[name], headers=_HEADERS)
+
+
+def _preview(visit: PageVisit) -> Published:
+    survey = visit.studio.previews.get(visit.request.path_params["secret"])
+    if survey is None:
+        raise RefusalError(_OVER)
+    return survey
+
+
+_DRAFT, _PREVIEW = "/drafts/{draft}", "/preview/{secret}"
+#: The pages of this module with the rights that they need.
+ROUTES = (
     PageRoute("GET", "/drafts", Right.PERSON, show_drafts),
     PageRoute("POST", "/drafts", Right.AUTHOR, create),
-    PageRoute("GET", _OWN, Role.VIEWER, show_draft),
-    PageRoute("GET", f"{_OWN}/text", Role.VIEWER, show_text),
-    PageRoute("POST", f"{_OWN}/text", Role.OWNER, save_text, LONGEST_TEXT_FORM),
-    PageRoute("GET", f"{_OWN}/survey.yaml", Role.VIEWER, download),
-    PageRoute("POST", f"{_OWN}/publish", Right.PUBLISHER, publish),
-    PageRoute("POST", f"{_OWN}/duplicate", Role.OWNER, duplicate),
-    PageRoute("POST", f"{_OWN}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{_OWN}/preview", Role.VIEWER, start_preview),
+    PageRoute("GET", _DRAFT, Role.VIEWER, show_draft),
+    PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
+    PageRoute("POST", f"{_DRAFT}/text", Role.OWNER, save_text, LONGEST_TEXT_FORM),
+    PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
+    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish),
+    PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate),
+    PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, start_preview),
     PageRoute("POST", "/surveys/{survey}/duplicate", Role.OWNER, duplicate_survey),
     PageRoute("POST", "/surveys/{survey}/delete", Role.OWNER, delete_survey),
+    PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, show_settings),
+    PageRoute("POST", f"{_DRAFT}/settings", Role.OWNER, save_settings, LONGEST_TEXT_FORM),
+    *(
+        PageRoute(method, f"{_DRAFT}/{part}{rest}", needs, partial(handler, part=part), longest)
+        for part in KIND
+        for method, rest, needs, handler, longest in (
+            ("POST", "", Role.OWNER, add_item, LONGEST_FORM),
+            ("GET", "/{number:int}", Role.VIEWER, show_item, LONGEST_FORM),
+            ("POST", "/{number:int}", Role.OWNER, save_item, LONGEST_TEXT_FORM),
+        )
+    ),
+    PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, LONGEST_UPLOAD),
+    PageRoute("GET", f"{_PREVIEW}/", Right.EVERYONE, show_preview),
+    PageRoute("GET", f"{_PREVIEW}/survey.json", Right.EVERYONE, preview_survey),
+    PageRoute("POST", f"{_PREVIEW}/responses", Right.EVERYONE, preview_response, LONGEST_TEXT_FORM),
+    PageRoute("GET", "/page/{name:path}", Right.EVERYONE, page_file),
 )

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.attribute import Attribute
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
+from tacit.output.rounding import finite
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.group_shares import GroupShares
+from tacit.reconstruction.comparisons import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio.disclosure import (
+    Cells,
     answering,
     hidden_table,
     require_comparable,
@@ -23,7 +25,6 @@ from tacit.studio.disclosure import (
     why_hidden,
 )
 from tacit.studio.release import Release
-from tacit.studio.small_groups import Cells
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
 GroupLabels = tuple[Any, ...]
@@ -89,6 +90,33 @@ class GroupTable:
         """How many cells are not shown."""
         return sum(cell.hidden for cell in self.cells)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Cells, comparisons and test, JSON-ready; hidden and infinite numbers are None."""
+
+        def named(group: GroupLabels, answer: Any) -> dict[str, Any]:
+            layer = str(group[0]) if len(group) > 1 else None
+            return {"layer": layer, "column": str(group[-1]), "row": str(answer)}
+
+        test = self.test
+        content: dict[str, Any] = finite(
+            {
+                "cells": [
+                    named(cell.group, cell.answer)
+                    | {"share": cell.share, "low": cell.low, "high": cell.high}
+                    | {"suppressed": cell.hidden}
+                    for cell in self.cells
+                ],
+                "comparisons": [
+                    named(pair.first, pair.answer)
+                    | {"against": str(pair.second[-1])}
+                    | {"difference": pair.difference, "low": pair.low, "high": pair.high}
+                    for pair in self.comparisons
+                ],
+                "test": test and {"statistic": test.statistic, "df": test.df, "p": test.pvalue},
+            }
+        )
+        return content
+
 
 def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
     """Answers to `row` in the groups of `by`: a question, or one within the layers of another.
@@ -106,10 +134,10 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
             f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
             "fewer answers"
         )
-    return release.once(("table", *names), lambda: _made(release, row, tuple(by)))
+    return release.once(("table", *names), lambda: _table(release, row, tuple(by)))
 
 
-def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
+def _table(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     for name in (row, *by):
         if (why := why_hidden(release, name)) is not None:
             raise DataError(f"{name}: {why}")
@@ -120,27 +148,27 @@ def _made(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
             "a table of three questions is shown if nobody left out one of them: otherwise tables "
             "of two of them less this one would tell the answers of the people who did"
         )
-    found = shown_estimates(release, records).table([row], given=list(by))
+    table = shown_estimates(release, records).table([row], given=list(by))
     hidden = hidden_table(release, [*by, row])
     attributes = [release.survey.design.schema[name] for name in (*by, row)]
-    low, high = found.interval()
+    low, high = table.interval()
     cells = []
-    for place in np.ndindex(*hidden.shape):
-        numbers = (None if hidden[place] else float(n[place]) for n in (found.value, low, high))
-        cells.append(GroupCell(*_labels(attributes, place), *numbers))
+    for cell in np.ndindex(*hidden.shape):
+        numbers = (None if hidden[cell] else float(n[cell]) for n in (table.value, low, high))
+        cells.append(GroupCell(*_labels(attributes, cell), *numbers))
     test = None
     if not hidden.any():
         layers = list(by[:-1]) or None
         test = records.reconstruction.independence([row, by[-1]], given=layers)
-    compared = tuple(_comparisons(found, hidden, attributes))
+    compared = tuple(_comparisons(table, hidden, attributes))
     return GroupTable(row, by, tuple(cells), compared, test, missing)
 
 
 def _comparisons(
-    found: Estimate, hidden: Cells, attributes: Sequence[Attribute]
+    table: Estimate, hidden: Cells, attributes: Sequence[Attribute]
 ) -> Iterator[GroupComparison]:
     """Each group with the first one of its layer that shows the answer."""
-    shape, (low, high) = hidden.shape, found.interval()
+    shape, (low, high) = hidden.shape, table.interval()
     known = ~hidden & ((low > 0) | (high < 1))
     layers = [range(size) for size in shape[:-2]]
     answers = [1] if shape[-1] == 2 else range(shape[-1])
@@ -148,8 +176,8 @@ def _comparisons(
         shown = [k for k in range(shape[-2]) if known[(*layer, k, answer)]]
         for other in shown[1:]:
             first, second = (*layer, other, answer), (*layer, shown[0], answer)
-            places = np.array([np.ravel_multi_index(place, shape) for place in (first, second)])
-            pair = found.part(places, (Attribute("group", range(2)),), "")
+            places = np.array([np.ravel_multi_index(cell, shape) for cell in (first, second)])
+            pair = table.part(places, (Attribute("group", range(2)),), "")
             estimate = GroupShares(pair, "", ("", "")).difference()
             limits = estimate.interval()
             (group, label), (against, _) = (_labels(attributes, p) for p in (first, second))
@@ -157,7 +185,7 @@ def _comparisons(
             yield GroupComparison(group, against, label, *numbers)
 
 
-def _labels(attributes: Sequence[Attribute], place: Sequence[int]) -> tuple[GroupLabels, Any]:
+def _labels(attributes: Sequence[Attribute], cell: Sequence[int]) -> tuple[GroupLabels, Any]:
     """The categories of the group and the answer of a cell."""
-    found = [a.categories[code] for a, code in zip(attributes, place, strict=True)]
-    return tuple(found[:-1]), found[-1]
+    labels = [a.categories[code] for a, code in zip(attributes, cell, strict=True)]
+    return tuple(labels[:-1]), labels[-1]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from tacit.service.collect.addresses import Prefix
+from tacit.collect.limits import Prefix
 
 #: Failures of a device, or of a network for an account, that cost nothing; the first wait after
 #: them and the longest, in seconds; each wait is twice as long as the one before.
@@ -95,7 +95,9 @@ class GuessLimits:
         """Count a failure that was no guess at a password; seconds to wait if there were many."""
         with self._lock:
             now = self._now()
-            wait = max((self._networks.wait(one, now, share) for one, share in networks), default=0)
+            wait = max(
+                (self._networks.wait(network, now, share) for network, share in networks), default=0
+            )
             if wait == 0:
                 for network, share in networks:
                     self._networks.take(network, now, share)

@@ -33,8 +33,8 @@ class Axis:
 
     def share(self, value: float) -> float:
         """Where a value lies between the ends, from 0 to 1."""
-        low, high, own = (self._scaled(each) for each in (self.low, self.high, value))
-        return (own - low) / (high - low)
+        low, high, scaled = (self._scaled(bound) for bound in (self.low, self.high, value))
+        return (scaled - low) / (high - low)
 
     def _scaled(self, value: float) -> float:
         return math.log(value) if self.logarithmic else value
@@ -75,9 +75,9 @@ class LineFigure:
         """The vertical place of a value."""
         return round(TOP + HEIGHT * (1 - self.up.share(value)), 1)
 
-    def legend_y(self, place: int) -> float:
+    def legend_y(self, line: int) -> float:
         """The vertical place of a line of the legend."""
-        return TOP + HEIGHT + _BELOW + _LEGEND * place
+        return TOP + HEIGHT + _BELOW + _LEGEND * line
 
 
 def line_figure(
@@ -92,16 +92,16 @@ def line_figure(
     `across` and `up` name the axes. `logarithmic` is for the vertical axis. `named` are texts at
     values of the horizontal axis instead of numbers.
     """
-    kept = tuple(curve for curve in curves if curve.points)
-    if not kept:
+    drawn = tuple(curve for curve in curves if curve.points)
+    if not drawn:
         return None
-    xs = [x for curve in kept for x, _ in curve.points]
-    ys = [y for curve in kept for _, y in curve.points]
+    xs = [x for curve in drawn for x, _ in curve.points]
+    ys = [y for curve in drawn for _, y in curve.points]
     horizontal = _axis(across, xs, False, _plain_ticks)
     if named:
         low, high = _apart(min(xs), max(xs))
         horizontal = Axis(across, low, high, tuple(named))
-    return LineFigure(kept, horizontal, _upright(up, ys, logarithmic))
+    return LineFigure(drawn, horizontal, _upright(up, ys, logarithmic))
 
 
 def _upright(name: str, values: Sequence[float], logarithmic: bool) -> Axis:
@@ -133,7 +133,7 @@ def _plain_ticks(low: float, high: float) -> Iterator[float]:
     """Round numbers around a range."""
     rough = (high - low) / _TICKS
     unit = 10 ** math.floor(math.log10(rough))
-    step = unit * next(each for each in (1, 2, 5, 10) if each * unit >= rough * (1 - 1e-9))
+    step = unit * next(factor for factor in (1, 2, 5, 10) if factor * unit >= rough * (1 - 1e-9))
     for k in range(math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9) + 1):
         yield round(k * step, 12)
 

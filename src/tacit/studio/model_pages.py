@@ -9,22 +9,19 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from tacit import outward
-from tacit.channel.numbers import log_up
+from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
-from tacit.privacy.model_disclosure import ALL, MODEL, NOTHING, OTHERS, REPORT
-from tacit.studio.access import NOT_FOUND
+from tacit.mine.tree.picture import tree_picture
+from tacit.output import rounding
+from tacit.privacy.published_model import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
-from tacit.studio.disclosure import AT_CLOSING
-from tacit.studio.model_folder import StoredModel
-from tacit.studio.model_request import CLASSIFIERS, CRITERIA, KINDS, ModelRequest
-from tacit.studio.question_results import question_texts
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
+from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, StoredModel
 from tacit.studio.release import Release
-from tacit.studio.site import PageRoute, PageVisit, refused
-from tacit.studio.small_groups import SMALLEST_GROUP
-from tacit.studio.survey_pages import compared, file_response
-from tacit.studio.tree_picture import tree_picture
+from tacit.studio.results import question_texts
+from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
+from tacit.studio.survey_pages import compared, register, survey_file
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.
@@ -33,7 +30,7 @@ PATIENCE = 5.0
 REFRESH = 3
 #: Probabilities of the true answer that an accuracy round may have, with their epsilons.
 THETAS = {
-    str(theta): outward.epsilon(log_up(theta / (1 - theta)))
+    str(theta): rounding.epsilon(log_up(theta / (1 - theta)))
     for theta in (Fraction(2, 3), THETA, Fraction(5, 6), Fraction(9, 10))
 }
 #: What others may know about a person, in words.
@@ -51,7 +48,7 @@ def show_models(visit: PageVisit) -> Response:
     return visit.page(
         "models.html",
         survey=visit.survey,
-        role=visit.person.role(visit.survey.survey.fingerprint),
+        role=visit.role,
         models=seen_models(visit),
         release=visit.studio.releases.comparable(visit.survey),
         later=AT_CLOSING,
@@ -71,20 +68,20 @@ def learn(visit: PageVisit) -> Response:
 def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
     """The name of a model that is being learnt now."""
     request = ModelRequest.of_form(fields, visit.survey.design.schema)
-    made = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    time = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
     release = _release_to_learn(visit, fields.get("records", ""))
-    name = visit.studio.models.learn(release, request, visit.person.name, made)
+    name = visit.studio.models.learn(release, request, visit.person.name, time)
     visit.record("model learnt", f"{visit.survey.title}: {request.title}")
     return name
 
 
-def _release_to_learn(visit: PageVisit, asked: str) -> Release:
+def _release_to_learn(visit: PageVisit, records: str) -> Release:
     """The records to learn from: the newest that may be compared, or those of the snapshot."""
     release = compared(visit)
-    if asked in ("", "all"):
+    if records in ("", "all"):
         return release
-    if asked != "snapshot":
-        raise DataError(unknown("records", asked, ("all", "snapshot")))
+    if records != "snapshot":
+        raise DataError(unknown("records", records, ("all", "snapshot")))
     snapshot = visit.studio.releases.snapshot(visit.survey)
     if snapshot is None:
         raise DataError("the survey has no snapshot")
@@ -115,7 +112,7 @@ def _sees(visit: PageVisit, model: StoredModel) -> bool:
     Two models of different records tell about the people who came in between. So whoever may not
     download records sees models of one release only: of the snapshot if there is one.
     """
-    role = visit.person.role(visit.survey.survey.fingerprint)
+    role = visit.role
     return (role is not None and role >= Role.ANALYST) or _viewers_see(visit, model)
 
 
@@ -145,7 +142,7 @@ def show_model(visit: PageVisit) -> Response:
     if model is not None:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
-        return refused(visit.studio, visit.request, NOT_FOUND)
+        raise RefusalError(NOT_FOUND)
     page = visit.page("model_wait.html", survey=visit.survey, problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
@@ -156,8 +153,7 @@ def model_file(visit: PageVisit) -> Response:
     """The model as JSON, for `tacit predict`, `tacit evaluate` or `tacit privacy --rules`."""
     model = _found(visit)
     visit.record("model downloaded", f"{visit.survey.title}: {model.title}")
-    name = f"{visit.survey.slug}-{model.request.kind}.json"
-    return file_response(model.content["model"], "application/json", name)
+    return survey_file(visit, model.content["model"], f"{model.request.kind}.json")
 
 
 def delete(visit: PageVisit) -> Response:
@@ -177,8 +173,8 @@ def deleted(visit: PageVisit) -> None:
 
 def publish_round(visit: PageVisit) -> Response:
     """Publish a model as an accuracy round, a survey that respondents' devices answer."""
-    made = published_round(visit, visit.form.get("theta", ""))
-    return RedirectResponse(f"/surveys/{made.slug}", 303)
+    survey = published_round(visit, visit.form.get("theta", ""))
+    return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
 def published_round(visit: PageVisit, theta: str) -> Published:
@@ -188,22 +184,23 @@ def published_round(visit: PageVisit, theta: str) -> Published:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
     if (why := _why_unpublished(visit, model)) is not None:
         raise DataError(why)
-    made = Published(accuracy_round(visit.survey, model.content["model"], theta))
-    if made.survey.fingerprint in {s.survey.fingerprint for s in visit.studio.store.published()}:
+    survey_round = Published(accuracy_round(visit.survey, model.content["model"], theta))
+    if survey_round.survey.fingerprint in {
+        s.survey.fingerprint for s in visit.studio.store.published()
+    }:
         raise DataError("this round is published already; ask its owner for a role")
-    visit.studio.store.register(made)
-    visit.studio.accounts.give(visit.person.id, made.survey.fingerprint, Role.OWNER)
+    register(visit, survey_round)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
-    return made
+    return survey_round
 
 
 def _rounds(visit: PageVisit, model: StoredModel) -> list[dict[str, Any]]:
     """The rounds of a model that the account has a role for, with the accuracy they found."""
-    own = model_fingerprint(model.content["model"])
+    fingerprint = model_fingerprint(model.content["model"])
     rounds = [
         survey
         for survey in visit.studio.surveys(visit.person)
-        if survey.survey.model is not None and survey.survey.model.fingerprint == own
+        if survey.survey.model is not None and survey.survey.model.fingerprint == fingerprint
     ]
     return [_round(visit, survey) for survey in rounds]
 
@@ -232,7 +229,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     epsilon = content["privacy"]["epsilon"]
     return {
         "survey": visit.survey,
-        "role": visit.person.role(visit.survey.survey.fingerprint),
+        "role": visit.role,
         "model": model,
         "content": content,
         "summary": content["summary"],
@@ -244,36 +241,34 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
         "smallest": SMALLEST_GROUP,
         "text": question_texts(visit.survey).get(request.target, ""),
         "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],
-        "epsilon": None if epsilon is None else outward.epsilon(epsilon),
+        "epsilon": None if epsilon is None else rounding.epsilon(epsilon),
         "known": KNOWN,
         "rounds": _rounds(visit, model),
         "unpublished": _why_unpublished(visit, model),
         "thetas": THETAS,
         "default_theta": str(THETA),
-        "up": outward.up,
+        "up": rounding.up,
     }
 
 
 def _by_answer(summary: dict[str, Any]) -> list[tuple[str, list[tuple[float, float, float]]]]:
     """For each answer its share in every cluster with limits; the share of the clusters first."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    shares: dict[str, list[tuple[float, float, float]]] = {}
     profiles = summary["profiles"]
     keys = ("attribute", "category", "estimate", "lower", "upper")
     for name, category, *numbers in zip(*(profiles[key] for key in keys), strict=True):
         label = "share of all people" if name is None else f"{name} = {category}"
-        found.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
-    return list(found.items())
+        shares.setdefault(label, []).append((numbers[0], numbers[1], numbers[2]))
+    return list(shares.items())
 
 
-#: The addresses of all models of a survey, and of one.
-MODELS_PATH = "/surveys/{survey}/models"
-MODEL_PATH = f"{MODELS_PATH}/{{model}}"
-#: The pages of models with the rights that they need.
-MODEL_PAGES = (
-    PageRoute("GET", MODELS_PATH, Role.VIEWER, show_models),
-    PageRoute("POST", MODELS_PATH, Role.ANALYST, learn),
-    PageRoute("GET", MODEL_PATH, Role.VIEWER, show_model),
-    PageRoute("GET", f"{MODEL_PATH}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", f"{MODEL_PATH}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{MODEL_PATH}/round", Role.OWNER, publish_round),
+_MODELS, _MODEL = "/surveys/{survey}/models", "/surveys/{survey}/models/{model}"
+#: The pages of this module with the rights that they need.
+ROUTES = (
+    PageRoute("GET", _MODELS, Role.VIEWER, show_models),
+    PageRoute("POST", _MODELS, Role.ANALYST, learn),
+    PageRoute("GET", _MODEL, Role.VIEWER, show_model),
+    PageRoute("GET", f"{_MODEL}/model.json", Role.ANALYST, model_file),
+    PageRoute("POST", f"{_MODEL}/delete", Role.OWNER, delete),
+    PageRoute("POST", f"{_MODEL}/round", Role.OWNER, publish_round),
 )

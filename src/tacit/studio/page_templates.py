@@ -2,21 +2,88 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.number_text import number_of
-from tacit.studio.account_tables import utc_text
-from tacit.studio.form_words import hint, in_place, in_words
+from tacit.output.number_text import number_of
+
+#: Kinds of questions and families of groups in forms.
+CHOICE_WORDS = {
+    "choice": "one of several answers",
+    "multiple": "any number of several answers",
+    "number": "a number, used as a range",
+    "ordered": "one of several answers in order",
+    "yes_no": "yes or no",
+    "related": "the true answer with probability theta, otherwise another one",
+    "unrelated": "the true answer with probability theta, otherwise that to a harmless question",
+    "forced": "the true answer with probability theta, otherwise one that chance sets",
+    "crosswise": "whether two answers are the same, the other one being harmless",
+    "triangular": "whether at least one of two answers is yes, the other one being harmless",
+    "mangat": "a true yes as yes, a true no sometimes as yes",
+    "mangat_singh": "the true answer, or what a second device decides",
+    "kuk": "the number of red cards drawn, which depends on the true answer",
+    "christofides": "a number drawn by chance, turned round for a true yes",
+    "uniform_perturbation": "the true answer with probability q, otherwise any",
+    "frapp": "the true answer lambda times as likely as each other one",
+    "matrix": "any probabilities, as a matrix",
+    "truthful": "the true answer, not disguised",
+}
+#: Hints for keys whose explanation needs an example.
+KEY_HINTS = {
+    "name": "It is used in results and files; respondents do not see it.",
+    "theta": "The probability that the true answer is sent, such as 5/6. A lower one protects "
+    "respondents better and makes results less precise.",
+}
+
+
+def in_words(name: str) -> str:
+    """A kind or a family with its meaning.
+
+    >>> in_words("yes_no"), in_words("once")
+    ('yes_no: yes or no', 'once')
+    """
+    return f"{name}: {CHOICE_WORDS[name]}" if name in CHOICE_WORDS else name
+
+
+def hint(name: str, explanation: str) -> str:
+    """The explanation of a key, with an example or a consequence if there is one.
+
+    >>> hint("name", "The name of the attribute.")
+    'The name of the attribute. It is used in results and files; respondents do not see it.'
+    """
+    return " ".join(filter(None, (explanation, KEY_HINTS.get(name))))
+
+
+def in_place(problem: str) -> str:
+    """A problem of a draft, with the number of the question or group as the pages count them.
+
+    >>> in_place("survey:9: questions[1].text: a text is missing")
+    'Question 2, text (line 9): a text is missing'
+    >>> in_place("survey:3: groups[0]: theta is missing")
+    'Group 1 (line 3): theta is missing'
+    """
+    match = re.match(r"survey:(\d+): (question|group)s\[(\d+)\](?:\.([^ :]+))?: ", problem)
+    if match is None:
+        return re.sub(r"^survey:(\d+): ", r"Line \1: ", problem)
+    line, part, number, key = match.groups()
+    item = f"{part.capitalize()} {int(number) + 1}" + (f", {key}" if key else "")
+    return f"{item} (line {line}): {problem[match.end() :]}"
+
+
+def utc_text(seconds: float) -> str:
+    """A time of day, UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 @cache
 def page_templates() -> Environment:
     """The templates in the folder `templates`; an unknown name in one is an error."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("tacit.studio"), autoescape=True, undefined=StrictUndefined
     )
-    made.globals |= {word.__name__: word for word in (number_of, in_words, hint)}
-    made.filters |= {"in_place": in_place, "utc": utc_text}
-    return made
+    templates.globals |= {word.__name__: word for word in (number_of, in_words, hint)}
+    templates.filters |= {"in_place": in_place, "utc": utc_text}
+    return templates

@@ -37,7 +37,7 @@ from webauthn.helpers.structs import (
 )
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import delete_row, passkeys, rows_of_account
+from tacit.studio.accounts import delete_row, passkeys, rows_of_account
 
 CHALLENGE_SECONDS = 300.0
 MOST_PASSKEYS, LONGEST_LABEL = 20, 100
@@ -93,11 +93,11 @@ class Challenges:
         parts, signature = challenge[: _PARTS.size], challenge[_PARTS.size :]
         if len(parts) < _PARTS.size or not hmac.compare_digest(signature, self._sign(parts)):
             return False
-        until, own, _ = _PARTS.unpack(parts)
+        until, made_for, _ = _PARTS.unpack(parts)
         with self._lock:
             now = self.now()
-            self._used = {one: end for one, end in self._used.items() if end > now}
-            if own != account or until <= now or challenge in self._used:
+            self._used = {used: end for used, end in self._used.items() if end > now}
+            if made_for != account or until <= now or challenge in self._used:
                 return False
             self._used[challenge] = until
         return True
@@ -122,20 +122,22 @@ class Passkeys:
 
     def options_to_add(self, account: int, name: str, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to make a passkey for an account."""
-        known = [PublicKeyCredentialDescriptor(row.credential) for row in self.of_account(account)]
-        made = generate_registration_options(
+        existing = [
+            PublicKeyCredentialDescriptor(row.credential) for row in self.of_account(account)
+        ]
+        options = generate_registration_options(
             rp_id=site.name,
             rp_name=_NAME,
             user_name=name,
             user_id=hashlib.sha256(f"{_NAME} {account}".encode()).digest(),
             challenge=self.challenges.make(account),
-            exclude_credentials=known,
+            exclude_credentials=existing,
             authenticator_selection=AuthenticatorSelectionCriteria(
                 resident_key=ResidentKeyRequirement.REQUIRED,
                 user_verification=UserVerificationRequirement.REQUIRED,
             ),
         )
-        return dict(json.loads(options_to_json(made)))
+        return dict(json.loads(options_to_json(options)))
 
     def add(self, account: int, label: str, sent: Any, site: SiteOrigin) -> None:
         """Add the passkey that a browser made; DataError if it is not right."""
@@ -146,27 +148,27 @@ class Passkeys:
             raise DataError(f"an account has at most {MOST_PASSKEYS} passkeys; remove one first")
         challenge = self._challenge(sent, account)
         try:
-            found = verify_registration_response(credential=sent, **site.expected(challenge))
+            verified = verify_registration_response(credential=sent, **site.expected(challenge))
         except _WRONG as error:
             why = str(error) if isinstance(error, WebAuthnException) else "it is damaged"
             raise DataError(f"the passkey was not accepted: {why}") from None
-        row = dict(credential=found.credential_id, public_key=found.credential_public_key)
+        row = dict(credential=verified.credential_id, public_key=verified.credential_public_key)
         try:
             with self.engine.begin() as connection:
                 new = dict(account=account, label=label, origin=site.origin)
-                new |= dict(sign_count=found.sign_count)
+                new |= dict(sign_count=verified.sign_count)
                 connection.execute(insert(passkeys).values(**row, **new))
         except IntegrityError:
             raise DataError("this passkey is known already") from None
 
     def options_to_sign_in(self, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to sign in with any passkey for this site."""
-        made = generate_authentication_options(
+        options = generate_authentication_options(
             rp_id=site.name,
             challenge=self.challenges.make(),
             user_verification=UserVerificationRequirement.REQUIRED,
         )
-        return dict(json.loads(options_to_json(made)))
+        return dict(json.loads(options_to_json(options)))
 
     def account_of(self, sent: Any, site: SiteOrigin) -> int | None:
         """The account whose passkey signed the challenge; None if none did.
@@ -188,7 +190,7 @@ class Passkeys:
                 return None
             added_at = SiteOrigin(row.origin or site.origin)
             try:
-                found = verify_authentication_response(
+                verified = verify_authentication_response(
                     credential=sent,
                     credential_public_key=row.public_key,
                     credential_current_sign_count=row.sign_count,
@@ -196,7 +198,7 @@ class Passkeys:
                 )
             except _WRONG:
                 return None
-            used = dict(sign_count=found.new_sign_count, origin=added_at.origin)
+            used = dict(sign_count=verified.new_sign_count, origin=added_at.origin)
             connection.execute(update(passkeys).where(mine).values(**used))
             return int(row.account)
 

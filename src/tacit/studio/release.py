@@ -19,19 +19,21 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.counting import PatternTable
-from tacit.counting.count_file import StoredCounts, read_counts
-from tacit.errors import DataError, StoreError
+from tacit.collect.store import Store
+from tacit.core.arrays import Codes
+from tacit.core.label_codes import with_no_answer
+from tacit.core.schema import Schema
+from tacit.errors import DataError, FileError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answers_of
-from tacit.service.store import Store
-from tacit.studio.day_counts import DayCounts
+from tacit.records import Origin, PatternTable, answers_of, count
+from tacit.records.count_file import CountedPart, StoredCounts, read_counts
 from tacit.survey import Published
 
 #: New records in a release, at least, and as a share of those released before.
@@ -71,13 +73,13 @@ class Release:
     def once(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         """What `make` returns, computed once per release: its records never change."""
         if key not in self._kept:
-            made = make()
+            value = make()
             while len(self._kept) >= _MOST_KEPT:
                 self._kept.pop(next(iter(self._kept)), None)
-            self._kept[key] = made
-            return made
-        found: _Value = self._kept[key]
-        return found
+            self._kept[key] = value
+            return value
+        stored: _Value = self._kept[key]
+        return stored
 
 
 class Releases:
@@ -207,9 +209,7 @@ class Releases:
 
 def released_answers(survey: Published, counts: PatternTable) -> PatternTable:
     """The table of reports from one that may have a category for missing answers as well."""
-    found = answers_of(counts, survey.design.reported)
-    complete = isinstance(found, IncompletePatterns) and not found.absent.any()
-    return found.whole if complete and isinstance(found, IncompletePatterns) else found
+    return answers_of(counts, survey.design.reported)
 
 
 def next_release_at(released: int) -> int:
@@ -239,3 +239,89 @@ def _with_most_of(before: StoredCounts | None, counted: StoredCounts) -> StoredC
     new = PatternTable(rest.table.schema, patterns[drawn > 0], drawn[drawn > 0])
     added = StoredCounts(new, counted.origin)
     return added if before is None else StoredCounts(before.table, before.origin) + added
+
+
+class DayCounts:
+    """The count table of all records of a survey, of which finished days are counted only once.
+
+    A day is finished if the store has records of a later one. The table of the finished days of a
+    survey is stored in a count file that names each day and its number of records, and so is that
+    of the last count. The larger one of which the store still has as many records of each day is
+    continued: only other days are read. If that does not add up to all records, everything is
+    counted again.
+    """
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store, self._folder = store, folder
+
+    def counted(self, survey: Published, last: Path) -> StoredCounts:
+        """The count table of all records that are stored now; `last` is that of the last count.
+
+        Its parts are the days.
+        """
+        base = self._base(survey, last)
+        try:
+            return self._continued(survey, base)
+        except StoreError:
+            if base is None:
+                raise
+            return self._continued(survey, None)
+
+    def _base(self, survey: Published, last: Path) -> StoredCounts | None:
+        """The larger table of days that have not changed."""
+        stored_days = self._store.days(survey.survey.fingerprint)
+        for path in (last, self._path(survey)):
+            table = _kept(path)
+            if table is not None and _days(table).items() <= stored_days.items():
+                return table
+        return None
+
+    def _continued(self, survey: Published, base: StoredCounts | None) -> StoredCounts:
+        counted_days = {} if base is None else _days(base)
+        days = self._store.codes_by_day(survey.survey.fingerprint, counted_days)
+        newest = max([*counted_days, *days])
+        if newest not in counted_days:
+            finished = {day: days.pop(day) for day in [*days] if day < newest}
+            if finished or counted_days:
+                base = _added(survey, base, finished)
+                self._keep(survey, base)
+        return _added(survey, base, days)
+
+    def _keep(self, survey: Published, finished: StoredCounts) -> None:
+        before = _kept(self._path(survey))
+        if before is None or before.parts != finished.parts:
+            finished.write(self._path(survey))
+
+    def _path(self, survey: Published) -> Path:
+        return self._folder / f"{survey.survey.fingerprint}-days.counts"
+
+
+def _added(survey: Published, base: StoredCounts | None, days: dict[str, Codes]) -> StoredCounts:
+    """A table with the records of more days; `days` is empty afterwards, to free their memory."""
+    tables = [] if base is None else [base.table]
+    parts = () if base is None else base.parts
+    for day in [*days]:
+        tables.append(count(days.pop(day), _schema(survey)))
+        parts += (CountedPart(day, f"{day} {tables[-1].n_records}"),)
+    return StoredCounts(reduce(add, tables), Origin(survey.fingerprint, survey.title), parts)
+
+
+def _schema(survey: Published) -> Schema:
+    """That of all tables of a survey: with a category for missing answers if some may be."""
+    reported = survey.design.reported
+    return reported if survey.stored == reported else with_no_answer(reported)
+
+
+def _kept(path: Path) -> StoredCounts | None:
+    """The counts in a file; None if it is damaged or does not say which days it has."""
+    try:
+        counts = read_counts(path) if path.exists() else None
+    except FileError:
+        return None  # count again
+    whole = counts is not None and sum(_days(counts).values()) == counts.table.n_records
+    return counts if whole else None
+
+
+def _days(counts: StoredCounts) -> dict[str, int]:
+    """The days of a table, with their numbers of records."""
+    return {part.name: int(part.mark.partition(" ")[2]) for part in counts.parts}

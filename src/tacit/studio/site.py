@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import enum
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
+from weakref import WeakValueDictionary
 
+import anyio
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,35 +23,200 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tacit.collect.http import PROBLEM, ClientDisconnected, ProblemType, Refused, read_body
+from tacit.collect.limits import Prefix, TrustedProxies, prefixes
+from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
-from tacit.json_documents import unique_keys
-from tacit.service.collect.addresses import Prefix, TrustedProxies, prefixes
-from tacit.service.collect.http_requests import ClientDisconnected, read_body
-from tacit.service.collect.http_responses import PROBLEM
-from tacit.service.collect.problem_details import Refused
-from tacit.service.store import Store
-from tacit.studio.access import (
-    NOT_FOUND,
-    SAFE_METHODS,
-    SIGN_IN,
-    Refusal,
-    Right,
-    account_of,
-    device_cookie_name,
-    origin_of,
-    refusal,
-)
+from tacit.output.json_documents import unique_keys
 from tacit.studio.accounts import Account, Accounts, Role
-from tacit.studio.drafts import Draft, Drafts
+from tacit.studio.drafts import Draft, Drafts, Previews
 from tacit.studio.guess_limits import GuessLimits
-from tacit.studio.model_folder import ModelFolder
+from tacit.studio.models import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.passkeys import Passkeys
-from tacit.studio.previews import Previews
 from tacit.studio.release import Releases
-from tacit.studio.release_history import ReleaseHistory
-from tacit.studio.turns import Turns
+from tacit.studio.results import ReleaseHistory
 from tacit.survey import Published
+
+#: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere
+#: else; on http://localhost there is no secure origin, and the second name is used.
+SECURE_COOKIE, PLAIN_COOKIE = "__Host-tacit-studio", "tacit-studio"
+SECURE_DEVICE, PLAIN_DEVICE = "__Host-tacit-device", "tacit-device"
+SAFE_METHODS = ("GET", "HEAD")
+T = TypeVar("T")
+
+
+# Who may open which page --------------------------------------------------------------------------
+
+
+class Right(enum.Enum):
+    """What a page needs besides, or instead of, a role for a survey."""
+
+    EVERYONE = "everyone"
+    SIGNED_IN = "signed in"
+    PERSON = "signed in, not with a token"
+    AUTHOR = "signed in; a token needs the role owner for all surveys"
+    PUBLISHER = "administrator; a token needs the role owner for all surveys"
+    ADMINISTRATOR = "administrator, not with a token"
+
+
+@dataclass(frozen=True)
+class Refusal(ProblemType):
+    """Why a request is refused; programs get the details as well."""
+
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """Problem details for programs (RFC 9457), with more members if there are some."""
+        return self.content() | self.details
+
+
+class RefusalError(Exception):
+    """Raised by a page that refuses a visit after all."""
+
+    def __init__(self, why: Refusal) -> None:
+        super().__init__(why.title)
+        self.why = why
+
+
+SIGN_IN = Refusal("sign-in", 401, "Sign in first.")
+NOT_FOUND = Refusal("not-found", 404, "There is no such page, or you may not see it.")
+NOT_ALLOWED = Refusal("not-allowed", 403, "Your role does not allow this.")
+OTHER_SITE = Refusal("other-site", 403, "The request came from another site.")
+
+
+def account_of(request: Request, accounts: Accounts) -> Account | None:
+    """The account of a token or of a session; None if there is neither."""
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    if kind:
+        return accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None
+    session = request.cookies.get(cookie_name(request))
+    return None if session is None else accounts.of_session(session)
+
+
+def cookie_name(request: Request) -> str:
+    """The name of the session's cookie."""
+    return SECURE_COOKIE if request.url.scheme == "https" else PLAIN_COOKIE
+
+
+def device_cookie_name(request: Request) -> str:
+    """The name of the cookie that recognizes a device on which somebody has signed in."""
+    return SECURE_DEVICE if request.url.scheme == "https" else PLAIN_DEVICE
+
+
+def refusal(
+    request: Request, needs: Right | Role, account: Account | None, survey: str | None
+) -> Refusal | None:
+    """Why an account may not make a request; None if it may.
+
+    `survey` is the fingerprint of the survey in the address, or the key of the draft, if there is
+    one. A survey that the account has no role for does not exist for it.
+    """
+    by_token = account is not None and account.by_token
+    if request.method not in SAFE_METHODS and not by_token and from_other_site(request):
+        return OTHER_SITE
+    if needs is Right.EVERYONE:
+        return None
+    if account is None:
+        return SIGN_IN
+    if not isinstance(needs, Role):
+        return None if has_right(account, needs) else NOT_ALLOWED
+    role = None if survey is None else account.role(survey)
+    if role is None:
+        return NOT_FOUND
+    return None if role >= needs else NOT_ALLOWED
+
+
+def has_right(account: Account, needs: Right) -> bool:
+    """Whether somebody who is signed in has a right that is not a role."""
+    whole = account.most is Role.OWNER and account.only is None
+    match needs:
+        case Right.ADMINISTRATOR:
+            return account.administrator and not account.by_token
+        case Right.PERSON:
+            return not account.by_token
+        case Right.AUTHOR:
+            return whole
+        case Right.PUBLISHER:
+            return whole and account.administrator
+        case _:
+            return True
+
+
+def from_other_site(request: Request) -> bool:
+    """Whether a form may have been sent by a page of another site.
+
+    Current browsers say where a request comes from (Sec-Fetch-Site), older ones at least the
+    origin, with its scheme and port. A request with neither is refused: browsers send one of them
+    with every form.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    return request.headers.get("origin") != origin_of(request)
+
+
+def origin_of(request: Request) -> str:
+    """The origin of the studio for a request, as browsers write it: scheme, host and port."""
+    return origin(f"{request.scope['scheme']}://{request.headers.get('host', '')}")
+
+
+def origin(address: str) -> str:
+    """The origin of an address, without the port that its scheme implies. Raises ValueError.
+
+    >>> origin("https://Studio.example.org:443/account")
+    'https://studio.example.org'
+    """
+    parts = urlsplit(address)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    implied = {"http": 80, "https": 443}.get(parts.scheme)
+    port = "" if parts.port in (None, implied) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+class Turns:
+    """At most `most` functions at once, and `most_of_one` requests of one visitor; others wait.
+
+    Without a limit, one visitor with many requests would take all threads, and the interpreter
+    would have no time for the others and, in the same process, for respondents.
+    """
+
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self._most_of_one = most_of_one
+        self._all = asyncio.Semaphore(most)
+        #: Forgotten when nobody has or awaits a turn.
+        self._visitors: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def of(self, visitor: Hashable) -> AsyncIterator[None]:
+        """A turn of a visitor; it may include reading a large request."""
+        turns = self._visitors.setdefault(visitor, asyncio.Semaphore(self._most_of_one))
+        async with turns:
+            yield
+
+    async def run(self, work: Callable[[], T], receive: Receive) -> T | None:
+        """The result of a function in a thread; None if the client leaves before it begins.
+
+        `receive` tells when the client leaves; everything that it sent must have been read.
+        """
+        result = None
+        try:
+            async with anyio.create_task_group() as group:
+
+                async def cancel_if_left() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()
+
+                group.start_soon(cancel_if_left)
+                async with self._all:
+                    result = await run_in_threadpool(work)
+                group.cancel_scope.cancel()
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return result
+
 
 #: Bytes of a form, and of one that contains the text of a survey.
 LONGEST_FORM, LONGEST_TEXT_FORM = 1 << 16, 4 << 20
@@ -109,8 +279,7 @@ class Studio:
 
     def survey(self, slug: str) -> Published | None:
         """The survey with this name in addresses."""
-        found = [survey for survey in self.store.published() if survey.slug == slug]
-        return found[0] if found else None
+        return next((survey for survey in self.store.published() if survey.slug == slug), None)
 
     def own_drafts(self, account: Account) -> list[Draft]:
         """The drafts that an account has a role for."""
@@ -143,13 +312,13 @@ class PageVisit:
     def json(self) -> dict[str, Any]:
         """The JSON object that was sent; an error if it is something else."""
         try:
-            found = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
-            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate is no text
+            content = json.loads(self.body.decode() or "{}", object_pairs_hook=unique_keys)
+            json.dumps(content, ensure_ascii=False).encode()  # half a surrogate is no text
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
-        return found
+        return content
 
     @property
     def networks(self) -> tuple[Prefix, ...]:
@@ -167,6 +336,11 @@ class PageVisit:
         """The survey; the address of the page names one."""
         assert self.published is not None
         return self.published
+
+    @property
+    def role(self) -> Role | None:
+        """The role of the account for the survey."""
+        return self.person.role(self.survey.survey.fingerprint)
 
     @property
     def draft(self) -> Draft:
@@ -193,7 +367,6 @@ class PageVisit:
 Handler = Callable[[PageVisit], Response]
 #: The turns of a visit, and the visitor who shares some of them.
 TurnsOf = Callable[[PageVisit], tuple[Turns, Hashable]]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -319,25 +492,25 @@ async def _answer(studio: Studio, page: PageRoute, request: Request, turns_of: T
 def _guarded(studio: Studio, request: Request, work: Callable[[], T]) -> T | Response:
     try:
         return work()
+    except RefusalError as error:
+        return refused(studio, request, error.why)
     except TacitError as error:
         return refused(studio, request, _refusal_of(error))
 
 
-def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit | Response:
-    """A visit without what was sent; a response if it is not allowed."""
+def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit:
+    """A visit without what was sent, if it is allowed."""
     account = account_of(request, studio.accounts)
     named = {} if account is None else request.path_params  # strangers make us look up nothing
-    slug, own = (named.get(name) for name in ("survey", "draft"))
-    survey = None if slug is None else studio.survey(slug)
-    draft = None if own is None else studio.drafts.get(own)
+    survey = studio.survey(named["survey"]) if "survey" in named else None
+    draft = studio.drafts.get(named["draft"]) if "draft" in named else None
     fingerprint = None if survey is None else survey.survey.fingerprint
     why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
-    if why is None and own is not None and draft is None:
-        why = NOT_FOUND
-    if why is None and request.path_params.get("number", 0) > LARGEST_NUMBER:
+    missing = "draft" in named and draft is None
+    if why is None and (missing or request.path_params.get("number", 0) > LARGEST_NUMBER):
         why = NOT_FOUND
     if why is not None:
-        return refused(studio, request, why)
+        raise RefusalError(why)
     secret = None if account else request.cookies.get(device_cookie_name(request))
     device = None if secret is None else studio.accounts.device(secret)
     return PageVisit(studio, request, account, survey, draft, device)
@@ -372,7 +545,8 @@ def _last(response: Response) -> Response:
 
 def refused(studio: Studio, request: Request, why: Refusal) -> Response:
     """A page, or problem details (RFC 9457) for programs; the first page asks to sign in."""
-    if not _reads_pages(request):
+    program = "authorization" in request.headers
+    if program or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(why.problem, why.status, media_type=PROBLEM)
     if why is SIGN_IN and request.method == "GET":
         return RedirectResponse("/sign-in", 303)
@@ -383,11 +557,6 @@ def refused(studio: Studio, request: Request, why: Refusal) -> Response:
         account=None, script=None, why=why, survey=survey, sent=request.method != "GET"
     )
     return HTMLResponse(text, why.status)
-
-
-def _reads_pages(request: Request) -> bool:
-    programs = "authorization" in request.headers
-    return not programs and "text/html" in request.headers.get("accept", "")
 
 
 async def _fault(request: Request, error: Exception) -> Response:

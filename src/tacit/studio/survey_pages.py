@@ -1,26 +1,33 @@
-"""Pages for surveys: the list, results, links, closing."""
+"""Pages for surveys: the list, results, tables of groups, links, closing, files."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+import numpy as np
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from tacit.errors import DataError, SurveyError
+from tacit.errors import DataError, SurveyError, unknown
+from tacit.output.table import Table, latex_of
 from tacit.studio.accounts import Role
-from tacit.studio.disclosure import require_comparable
-from tacit.studio.question_results import (
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparable
+from tacit.studio.group_tables import group_table
+from tacit.studio.record_files import LabelledRecords, codebook, r_script
+from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
+from tacit.studio.report import survey_report, survey_report_pdf
+from tacit.studio.results import (
+    group_warnings,
     hidden_questions,
+    history_figures,
+    labels,
     question_results,
     question_texts,
     result_notes,
     waiting_text,
 )
-from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
-from tacit.studio.release_history import history_figures
-from tacit.studio.result_warnings import group_warnings
-from tacit.studio.site import PageVisit
+from tacit.studio.site import Handler, PageRoute, PageVisit, Right
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -30,23 +37,28 @@ _BASE = re.compile(r"""https?://[^\s"',]+""")
 
 def show_surveys(visit: PageVisit) -> Response:
     """The surveys of the account, with their numbers of records."""
-    found = visit.studio.surveys(visit.person)
-    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in found]
-    return visit.page("surveys.html", surveys=list(zip(found, states, strict=True)))
+    surveys = visit.studio.surveys(visit.person)
+    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in surveys]
+    return visit.page("surveys.html", surveys=list(zip(surveys, states, strict=True)))
 
 
 def show_results(visit: PageVisit) -> Response:
     """The state of a survey and the results of each question."""
     release, values = newest_release(visit)
-    shown: dict[str, Any] = {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
+    values |= {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
     if release is not None:
         points = visit.studio.history.of(visit.survey)
-        shown |= {"results": question_results(release), "notes": result_notes}
-        shown |= {"hidden": hidden_questions(release), "release": release}
-        shown |= {"snapshot": visit.studio.releases.snapshot(visit.survey)}
-        shown |= {"warnings": group_warnings(release, question_texts(visit.survey))}
-        shown |= {"points": points, "figures": history_figures(points)}
-    return visit.page("results.html", **shown, **values)
+        values |= {
+            "results": question_results(release),
+            "notes": result_notes,
+            "hidden": hidden_questions(release),
+            "release": release,
+            "snapshot": visit.studio.releases.snapshot(visit.survey),
+            "warnings": group_warnings(release, question_texts(visit.survey)),
+            "points": points,
+            "figures": history_figures(points),
+        }
+    return visit.page("results.html", **values)
 
 
 def close(visit: PageVisit) -> Response:
@@ -73,28 +85,27 @@ def frozen_snapshot(visit: PageVisit) -> Release:
 def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
     links = new_links(visit, visit.form.get("n", ""), visit.form.get("base", ""))
-    lines = "".join(f"{link}\n" for link in ["link", *links])
-    return file_response(lines, "text/csv; charset=utf-8", f"{visit.survey.slug}-links.csv")
+    return survey_file(visit, "".join(f"{link}\n" for link in ["link", *links]), "links.csv")
 
 
 def close_survey(visit: PageVisit, confirm: str) -> None:
     """Close a survey for good; `confirm` must be its title."""
-    if confirm.strip() != visit.survey.title.strip():
-        raise DataError("type the title of the survey to close it; it cannot be opened again")
+    message = "type the title of the survey to close it; it cannot be opened again"
+    require_title(visit, confirm, message)
     visit.studio.store.close_survey(visit.survey.survey.fingerprint)
     visit.record("survey closed", visit.survey.title)
 
 
-def new_links(visit: PageVisit, asked: str, base: str) -> list[str]:
+def new_links(visit: PageVisit, number: str, base: str) -> list[str]:
     """New one-time links to an invited survey at an address."""
     if visit.survey.survey.access != "invited":
         raise DataError("the survey is open to anyone; links need access: invited")
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST_LINKS:
+    if not number.isascii() or not number.isdigit() or not 1 <= int(number[:9]) <= MOST_LINKS:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
     if not _BASE.fullmatch(base.strip()) or not base.isprintable():
         raise DataError("name the address of the surveys, such as https://survey.example.org")
-    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(asked))
-    visit.record("links made", f"{visit.survey.title}: {asked}")
+    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(number))
+    visit.record("links made", f"{visit.survey.title}: {number}")
     return [f"{base.strip().rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
 
@@ -113,32 +124,39 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", 400, text=text, problems=problems, checked=None)
     if visit.form.get("action") != "publish":
         return visit.page("new.html", text=text, problems=[], checked=checked)
-    visit.studio.store.register(checked)
-    visit.studio.accounts.give(visit.person.id, checked.survey.fingerprint, Role.OWNER)
+    register(visit, checked)
     visit.record("survey published", checked.title)
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
 
 
+def register(visit: PageVisit, survey: Published) -> None:
+    """Publish a survey; servers that collect serve it from now on. The account owns it."""
+    visit.studio.store.register(survey)
+    visit.studio.accounts.give(visit.person.id, survey.survey.fingerprint, Role.OWNER)
+
+
+def require_title(visit: PageVisit, typed: str, message: str) -> None:
+    """Refuse an action that cannot be undone unless the title of the survey was typed."""
+    if typed.strip() != visit.survey.title.strip():
+        raise DataError(message)
+
+
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
-    survey: Published = visit.survey
-    release = visit.studio.releases.newest(survey)
-    state = visit.studio.store.state(survey.survey.fingerprint)
-    shown = 0 if release is None else release.counts.n_records
-    role = visit.person.role(survey.survey.fingerprint)
-    values = {
-        "survey": survey,
+    release = visit.studio.releases.newest(visit.survey)
+    state = visit.studio.store.state(visit.survey.survey.fingerprint)
+    return release, {
+        "survey": visit.survey,
         "state": state,
-        "shown": shown,
+        "shown": 0 if release is None else release.counts.n_records,
         "note": waiting_text(release, state.records),
-        "role": role,
+        "role": visit.role,
     }
-    return release, values
 
 
 def released(visit: PageVisit) -> Release:
     """The release of the survey of a page; an error if there is none yet."""
-    release, _ = newest_release(visit)
+    release = visit.studio.releases.newest(visit.survey)
     if release is None:
         raise DataError(
             f"results are shown from {next_release_at(0)} records on, or from {FEWEST_SHOWN} once "
@@ -152,7 +170,186 @@ def compared(visit: PageVisit) -> Release:
     return require_comparable(visit.studio.releases.comparable(visit.survey))
 
 
-def file_response(content: str | bytes, kind: str, name: str) -> Response:
+def show_table(visit: PageVisit) -> Response:
+    """Answers to one question in the groups of another, also within the layers of a third."""
+    newest, values = newest_release(visit)
+    release = visit.studio.releases.comparable(visit.survey)
+    chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
+    values |= {
+        **chosen,
+        "questions": question_texts(visit.survey),
+        "table": None,
+        "smallest": SMALLEST_GROUP,
+        "release": release,
+        "newest": newest,
+        "later": AT_CLOSING,
+    }
+    if release is not None and any(chosen.values()):
+        if not chosen["row"] or not chosen["column"]:
+            raise DataError("choose a question for the answers and one for the groups")
+        by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
+        values["table"] = group_table(release, chosen["row"], by)
+        values["words"] = {name: labels(visit.survey, name) for name in (chosen["row"], *by)}
+    return visit.page("table.html", **values)
+
+
+# Files --------------------------------------------------------------------------------------------
+
+#: Media types by suffix.
+MEDIA_TYPES = {
+    "R": "text/plain; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "dta": "application/x-stata-dta",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "md": "text/markdown; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
+    "sav": "application/x-spss-sav",
+    "tex": "application/x-tex",
+    "yaml": "application/yaml; charset=utf-8",
+}
+RECORD_KINDS = (".csv", ".parquet", ".sav", ".dta")
+
+
+def file_response(content: str | bytes, name: str) -> Response:
     """A file to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=headers)
+    return Response(content, media_type=MEDIA_TYPES[name.rpartition(".")[2]], headers=headers)
+
+
+def survey_file(visit: PageVisit, content: str | bytes, name: str) -> Response:
+    """A file of the survey of a page; its slug is put before the name."""
+    return file_response(content, f"{visit.survey.slug}-{name}")
+
+
+def surveys_json(visit: PageVisit) -> Response:
+    """The surveys of the account, for programs."""
+    surveys = []
+    for survey in visit.studio.surveys(visit.person):
+        state = visit.studio.store.state(survey.survey.fingerprint)
+        role = visit.person.role(survey.survey.fingerprint)
+        words = {"slug": survey.slug, "title": survey.title, "open": state.open}
+        role_name = None if role is None else role.name.lower()
+        surveys.append({**words, "records": state.records, "role": role_name})
+    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": surveys})
+
+
+def show_report(visit: PageVisit) -> Response:
+    """The report of a survey as a file that can be saved and printed."""
+    release = released(visit)
+    text = release.once("report.html", lambda: survey_report(release))
+    return survey_file(visit, text, "report.html")
+
+
+def report_pdf(visit: PageVisit) -> Response:
+    """The report of a survey as PDF."""
+    release = released(visit)
+    content = release.once("report.pdf", lambda: survey_report_pdf(release))
+    return survey_file(visit, content, "report.pdf")
+
+
+def estimates_csv(visit: PageVisit) -> Response:
+    """Every estimate as CSV with formula-safe cells."""
+    rows = [
+        (result.name, result.text, *row)
+        for result in question_results(released(visit))
+        for row in result.to_table().rows
+    ]
+    heads = ("question", "text", "answer", "share", "low", "high", "reported")
+    return survey_file(visit, Table(heads, rows).csv(), "estimates.csv")
+
+
+def estimates_json(visit: PageVisit) -> Response:
+    """Every estimate as JSON."""
+    release = released(visit)
+    return JSONResponse(
+        {
+            "tacit": "results",
+            "version": 1,
+            "design": visit.survey.fingerprint,
+            "records": release.counts.n_records,
+            "questions": [result.to_dict() for result in question_results(release)],
+            "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
+            "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
+        }
+    )
+
+
+def estimates_latex(visit: PageVisit) -> Response:
+    """Every estimate as tables of LaTeX, one per question."""
+    tables = (result.to_table() for result in question_results(released(visit)))
+    return survey_file(visit, latex_of(tables) + "\n", "estimates.tex")
+
+
+def records(visit: PageVisit, kind: str) -> Response:
+    """The reported records of the release; their order is that of the categories."""
+    counts = released(visit).counts.with_no_answer()
+    codes = np.repeat(counts.patterns, counts.counts, axis=0)
+    content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
+    visit.record("records exported", visit.survey.title)
+    return survey_file(visit, content, f"records{kind}")
+
+
+def records_script(visit: PageVisit) -> Response:
+    """An R script that reads the records; `kind` names the file it reads."""
+    kind = "." + visit.request.query_params.get("kind", "csv")
+    if kind not in RECORD_KINDS:
+        raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in RECORD_KINDS]))
+    file = f"{visit.survey.slug}-records{kind}"
+    return survey_file(visit, r_script(visit.survey, file, kind, _labels(visit)), "records.R")
+
+
+def codebook_file(visit: PageVisit) -> Response:
+    """The codebook of the records."""
+    text = codebook(visit.survey, released(visit).counts.n_records)
+    return survey_file(visit, text, "codebook.md")
+
+
+def free_texts(visit: PageVisit) -> Response:
+    """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
+    fingerprint = visit.survey.survey.fingerprint
+    if not visit.survey.survey.free_texts:
+        raise DataError("the survey has no free texts")
+    if visit.studio.store.state(fingerprint).open:
+        raise DataError(
+            "free texts can be downloaded once the survey is closed: before, watching them would "
+            "show which text came with which record"
+        )
+    text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
+    visit.record("free texts exported", visit.survey.title)
+    return survey_file(visit, text, "texts.csv")
+
+
+def _labels(visit: PageVisit) -> bool:
+    return visit.request.query_params.get("labels") == "yes"
+
+
+#: Each file of a survey with the role that it needs.
+FILES: dict[str, tuple[Role, Handler]] = {
+    "report.html": (Role.VIEWER, show_report),
+    "report.pdf": (Role.VIEWER, report_pdf),
+    "estimates.csv": (Role.VIEWER, estimates_csv),
+    "estimates.json": (Role.VIEWER, estimates_json),
+    "estimates.tex": (Role.VIEWER, estimates_latex),
+    "codebook.md": (Role.VIEWER, codebook_file),
+    "texts.csv": (Role.ANALYST, free_texts),
+    "records.R": (Role.ANALYST, records_script),
+    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in RECORD_KINDS},
+}
+#: The pages of this module with the rights that they need.
+ROUTES = (
+    PageRoute("GET", "/", Right.PERSON, show_surveys),
+    PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
+    PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
+    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
+    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
+    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
+    PageRoute("POST", "/surveys/{survey}/snapshot", Role.OWNER, freeze),
+    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
+    PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
+    *(
+        PageRoute("GET", f"/surveys/{{survey}}/{name}", needs, handler)
+        for name, (needs, handler) in FILES.items()
+    ),
+)

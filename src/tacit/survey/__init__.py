@@ -5,8 +5,8 @@ This package cannot undo a disguise: it may not import what reconstructs.
 
 from tacit.survey.example import example
 from tacit.survey.published import Published, publish, read_published
+from tacit.survey.reader import read_survey, survey_from_dict, survey_from_text
 from tacit.survey.survey import Survey, json_schema
-from tacit.survey.survey_reader import read_survey, survey_from_dict, survey_from_text
 from tacit.survey.widths import Width, widths
 
 __all__ = [

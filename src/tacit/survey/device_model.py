@@ -22,9 +22,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from tacit.errors import TacitError, unknown
-from tacit.survey.field_types import Name, SurveyPart, Texts
+from tacit.survey.fields import Name, SurveyPart, Texts
 from tacit.survey.questions import YES_NO, Categories, Labels
-from tacit.survey.yaml_source import Place
+from tacit.survey.yaml_text import Place, PlacedProblem
 
 if TYPE_CHECKING:
     from tacit.survey.survey import Survey
@@ -88,19 +88,16 @@ class DeviceModel(SurveyPart):
                 sums += np.array(table, np.int64)[:, column].T
             return np.asarray(sums.argmax(axis=1))
         places = {question.name: i for i, question in enumerate(self.questions)}
-        found = np.zeros(len(codes), np.intp)
+        predicted = np.zeros(len(codes), np.intp)
         for number, node in enumerate(self.tree or ()):  # parents come before children
-            here = found == ~number if number else np.ones(len(codes), bool)
+            here = predicted == ~number if number else np.ones(len(codes), bool)
             if node.category is not None:
-                found[here] = self.target.categories.index(node.category)
+                predicted[here] = self.target.categories.index(node.category)
             else:
                 assert node.to is not None
                 column = codes[here, places[str(node.question)]]
-                found[here] = ~np.array(node.to)[column]
-        return found
-
-
-PlacedProblem = tuple[Place, str]
+                predicted[here] = ~np.array(node.to)[column]
+        return predicted
 
 
 def model_problems(survey: Survey) -> Iterator[PlacedProblem]:
@@ -126,20 +123,20 @@ def _questions(model: DeviceModel) -> Iterator[PlacedProblem]:
     if len(set(names)) < len(names):
         yield ("model", "questions"), "the names of the questions must be distinct"
     places: list[Place] = [("target",), *(("questions", i) for i in range(len(model.questions)))]
-    for place, one in zip(places, (model.target, *model.questions), strict=True):
-        if len(set(one.categories)) < len(one.categories):
-            yield ("model", *place, "categories"), "the names of categories must be distinct"
-        for name in one.labels:
-            if name not in one.categories:
-                where: Place = ("model", *place, "labels", name)
-                yield where, unknown("category", name, one.categories)
+    for part, question in zip(places, (model.target, *model.questions), strict=True):
+        if len(set(question.categories)) < len(question.categories):
+            yield ("model", *part, "categories"), "the names of categories must be distinct"
+        for name in question.labels:
+            if name not in question.categories:
+                where: Place = ("model", *part, "labels", name)
+                yield where, unknown("category", name, question.categories)
 
 
 def _reporting(survey: Survey, model: DeviceModel) -> Iterator[PlacedProblem]:
     """The reported question must be a yes/no one whose answer the page itself disguises."""
     where: Place = ("model", "reports")
-    found = [question for question in survey.questions if question.name == model.reports]
-    if not found or found[0].kind != "yes_no" or found[0].answers != YES_NO:
+    questions = [question for question in survey.questions if question.name == model.reports]
+    if not questions or questions[0].kind != "yes_no" or questions[0].answers != YES_NO:
         names = [question.name for question in survey.questions if question.kind == "yes_no"]
         yield where, unknown("yes/no question", model.reports, names)
         return
@@ -153,7 +150,7 @@ def _reporting(survey: Survey, model: DeviceModel) -> Iterator[PlacedProblem]:
 
 
 def _tree(model: DeviceModel, nodes: tuple[DeviceNode, ...]) -> Iterator[PlacedProblem]:
-    known = {question.name: len(question.categories) for question in model.questions}
+    sizes = {question.name: len(question.categories) for question in model.questions}
     for number, node in enumerate(nodes):
         where: Place = ("model", "tree", number)
         if node.category is not None:
@@ -163,11 +160,11 @@ def _tree(model: DeviceModel, nodes: tuple[DeviceNode, ...]) -> Iterator[PlacedP
                 yield where, unknown("category", node.category, model.target.categories)
         elif node.question is None or node.to is None:
             yield where, "needs question and to, or a category"
-        elif node.question not in known:
-            yield where, unknown("question", node.question, tuple(known))
-        elif len(node.to) != known[node.question]:
-            yield where, f"to needs {known[node.question]} numbers, one per category"
-        elif not all(number < one < len(nodes) for one in node.to):
+        elif node.question not in sizes:
+            yield where, unknown("question", node.question, tuple(sizes))
+        elif len(node.to) != sizes[node.question]:
+            yield where, f"to needs {sizes[node.question]} numbers, one per category"
+        elif not all(number < child < len(nodes) for child in node.to):
             yield where, "to must have numbers of later nodes"
 
 
@@ -179,7 +176,7 @@ def _scores(model: DeviceModel, scores: DeviceScores) -> Iterator[PlacedProblem]
         n = len(model.questions)
         yield ("model", "scores", "tables"), f"needs {n} tables, one per question"
         return
-    for place, (table, question) in enumerate(zip(scores.tables, model.questions, strict=True)):
+    for number, (table, question) in enumerate(zip(scores.tables, model.questions, strict=True)):
         k = len(question.categories)
         if len(table) != classes or any(len(row) != k for row in table):
-            yield ("model", "scores", "tables", place), f"needs {classes} rows of {k} numbers"
+            yield ("model", "scores", "tables", number), f"needs {classes} rows of {k} numbers"

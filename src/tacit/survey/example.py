@@ -43,13 +43,13 @@ def _in_languages(text: str, languages: Sequence[str]) -> Iterator[str]:
         indentation = line[: len(line) - len(line.lstrip(" "))]
         if left_out is not None and len(indentation) > len(left_out):
             continue
-        found = re.match(rf" +({_CODES}): ", line)
-        left_out = indentation if found and found[1] not in languages else None
+        match = re.match(rf" +({_CODES}): ", line)
+        left_out = indentation if match and match[1] not in languages else None
         if left_out is None:
             yield re.sub(rf"\{{({_PAIR}(, )?)+\}}", lambda m: _flow(m[0], languages), line)
 
 
 def _flow(mapping: str, languages: Sequence[str]) -> str:
     """`{en: Yes, de: Ja}` with only these languages."""
-    kept = [f"{code}: {said}" for code, said in re.findall(_PAIR, mapping) if code in languages]
-    return f"{{{', '.join(kept)}}}"
+    texts = [f"{code}: {said}" for code, said in re.findall(_PAIR, mapping) if code in languages]
+    return f"{{{', '.join(texts)}}}"

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from tacit.errors import FileError
-from tacit.files.paths import check_readable, reading
-from tacit.survey.field_types import SurveyPart, Texts, wrong
-from tacit.survey.yaml_source import SurveySource
+from tacit.records.paths import check_readable, reading
+from tacit.survey.fields import SurveyPart, Texts, wrong
+from tacit.survey.yaml_text import SurveySource
 
 MOST_LOGO_BYTES = 100_000
 #: The first bytes of each format, and its media type.
@@ -103,8 +103,10 @@ def picture_address(picture: bytes) -> str:
 
 def _kind(picture: bytes) -> str | None:
     """The media type of a picture, by its first bytes."""
-    found = next((kind for start, kind in _FORMATS.items() if picture.startswith(start)), None)
-    return None if found == "image/webp" and picture[8:12] != b"WEBP" else found
+    kind = next(
+        (media_type for start, media_type in _FORMATS.items() if picture.startswith(start)), None
+    )
+    return None if kind == "image/webp" and picture[8:12] != b"WEBP" else kind
 
 
 def _address(picture: bytes) -> str:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tacit.design import Design
+from tacit.core.bounds import Bound, DesignReports
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design, Group
+from tacit.core.label_codes import with_no_answer
+from tacit.core.schema import Schema
 from tacit.errors import FileError
-from tacit.files import read_described
-from tacit.json_documents import DocumentFormat, read_document
-from tacit.label_codes import with_no_answer
-from tacit.schema import Schema
-from tacit.survey.disclosure_bound import disclosure_bound
-from tacit.survey.field_types import text_in
-from tacit.survey.optional_answers import missing_together
-from tacit.survey.survey import Survey
-from tacit.survey.survey_reader import survey_from_dict
+from tacit.output import rounding
+from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.records import read_described
+from tacit.survey.fields import text_in
+from tacit.survey.reader import survey_from_dict
+from tacit.survey.survey import Survey, missing_together
 
 #: Letters of the survey's fingerprint that name it in addresses.
 SLUG_LETTERS = 16
@@ -104,17 +106,17 @@ class Published:
         """Read a published survey; refused if any part has changed since."""
         data = read_document(text, FORMAT)
         bound = data.get("disclosure_bound")
-        found = cls(survey_from_dict(data["survey"], "survey"), bound)
-        if Design.from_dict(data["design"]) != found.design:
+        published = cls(survey_from_dict(data["survey"], "survey"), bound)
+        if Design.from_dict(data["design"]) != published.design:
             raise FileError("the design does not follow from the survey; publish it again")
-        for key, own in (
-            ("fingerprint", found.fingerprint),
-            ("survey_fingerprint", found.survey.fingerprint),
-            ("disclosure_fingerprint", _fingerprint(found.survey, bound)),
+        for key, fingerprint in (
+            ("fingerprint", published.fingerprint),
+            ("survey_fingerprint", published.survey.fingerprint),
+            ("disclosure_fingerprint", _fingerprint(published.survey, bound)),
         ):
-            if key in data and data[key] != own:
+            if key in data and data[key] != fingerprint:
                 raise FileError(f"{key} does not match the content, which has changed since")
-        return found
+        return published
 
 
 def _fingerprint(survey: Survey, bound: dict[str, Any] | None) -> str:
@@ -130,16 +132,120 @@ def read_published(path: str | Path) -> Published:
 
 def publish(survey: Survey, out: str | Path) -> Published:
     """Write a survey to a new file; an existing file is accepted if it is the same survey."""
-    from tacit.files import write_text  # Arrow is slow to start
+    from tacit.records import write_text  # Arrow is slow to start
 
-    made = Published(survey)
+    published = Published(survey)
     if Path(out).exists():
         with suppress(FileError):
-            if read_published(out) == made:
-                return made
+            if read_published(out) == published:
+                return published
         raise FileError(
             f"{out}: another file exists; a published survey is never overwritten, "
             "publish under another name"
         )
-    write_text(out, made.to_json())
-    return made
+    write_text(out, published.to_json())
+    return published
+
+
+#: Published figures are rounded up to a multiple of one over this.
+_STEPS = 1000
+
+
+def disclosure_bound(design: Design, waves: int = 1) -> dict[str, Any]:
+    """The published disclosure bound: what all reported answers together may reveal; JSON-ready.
+
+    For each attribute it is the largest probability that someone guesses the true answer who sees
+    a whole reported record and knows how answers depend on each other, if all answers to the
+    question are equally likely a priori. It assumes nothing about the dependence and needs no data.
+    An undisguised answer may reveal any other, so there are two bounds: from the whole record, and
+    from the disguised answers alone. If the same people answer in several waves, someone sees the
+    records of all of them; every wave draws anew, so the epsilons of the waves add up (Dwork & Roth
+    2014, theorem 3.16).
+    """
+    disguised = _disguised(design)
+    every, hidden = DesignReports(design, None, waves), DesignReports(design, disguised, waves)
+    attributes = {
+        name: {
+            "categories": design.schema[name].size,
+            "all": _plain(every.bound(name)),
+            "disguised": _plain(hidden.bound(name)) if design.group_of(name) in disguised else None,
+        }
+        for name in design.schema.names
+    }
+    counted = {"waves": waves} if waves > 1 else {}
+    return {"prior": "uniform", **counted, "attributes": attributes}
+
+
+def waves_sentence(design: Design, waves: int) -> str:
+    """What the reports of all waves together reveal, and those of one wave."""
+    if not _disguised(design):
+        return f"The same people answer {waves} times, and no answer is disguised."
+    first, several = _Guesses.of(design, 1), _Guesses.of(design, waves)
+    return (
+        f"The same people answer {waves} times, and chance decides anew each time. Someone who "
+        "sees all their reports of one question guesses the true answer right in at most "
+        f"{several.own} of 100 cases and is at most {several.certainty} % sure (one wave: "
+        f"{first.own} and {first.certainty} %), if all answers to it are equally common; from all "
+        f"disguised answers, right in at most {several.together} (one wave: {first.together}). "
+        f"Epsilon of an answer is at most {several.epsilon} (one wave: {first.epsilon})."
+    )
+
+
+class _Guesses(NamedTuple):
+    """The least protected disguised answer after some waves: guesses of 100 from its own reports
+    and from all disguised ones, certainty in percent from its own reports, epsilon."""
+
+    own: int
+    certainty: int
+    together: int
+    epsilon: str
+
+    @classmethod
+    def of(cls, design: Design, waves: int) -> _Guesses:
+        disguised = _disguised(design)
+        together = DesignReports(design, disguised, waves)
+        own, whole, epsilon = [], [], []
+        for group in disguised:
+            reports = DesignReports(design, [group], waves)
+            own += [reports.bound(name) for name in group.attributes]
+            whole += [together.bound(name).accuracy for name in group.attributes]
+            epsilon.append(
+                max(design.channel(design.jointly_reported([n])).epsilon for n in group.attributes)
+            )
+        return cls(
+            _percent(max(bound.accuracy for bound in own)),
+            _percent(max(bound.worst_posterior for bound in own)),
+            _percent(max(whole)),
+            rounding.epsilon(sum_up([max(epsilon)] * waves)),
+        )
+
+
+def _percent(share: float) -> int:
+    return math.ceil(100 * _up(share) - 1e-9)
+
+
+def _disguised(design: Design) -> list[Group]:
+    return [group for group in design.groups if group.disguised]
+
+
+def understates(published: dict[str, Any], design: Design, waves: int = 1) -> bool:
+    """Whether a published bound is too small or misses an attribute."""
+    computed, claimed = (
+        disclosure_bound(design, waves)["attributes"],
+        published.get("attributes", {}),
+    )
+    return any(
+        (claimed.get(name, {}).get(seen) or {}).get(figure, 0.0) < value
+        for name, bounds in computed.items()
+        for seen in ("all", "disguised")
+        for figure, value in (bounds[seen] or {}).items()
+    )
+
+
+def _plain(bound: Bound) -> dict[str, float]:
+    return {"guess": _up(bound.accuracy), "certainty": _up(bound.worst_posterior)}
+
+
+def _up(share: float) -> float:
+    """Rounded up, but a value within 1e-9 of a step is that step."""
+    return min(math.ceil(share * _STEPS - 1e-6), _STEPS) / _STEPS

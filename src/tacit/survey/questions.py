@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
-from tacit.question_conditions import DOES_NOT_APPLY
-from tacit.schema import Attribute
-from tacit.survey.field_types import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
+from tacit.core.conditions import DOES_NOT_APPLY
+from tacit.core.schema import Attribute
+from tacit.survey.fields import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
+MOST_FREE_TEXTS, LONGEST_FREE_TEXT = 5, 2000
+#: Control characters other than tabs and line breaks, and halves of surrogate pairs.
+_UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Categories = Annotated[
     tuple[Name, ...], Field(strict=False, min_length=2, max_length=MOST_CATEGORIES)
@@ -30,7 +34,14 @@ Labels = Annotated[
 
 
 class _Question(SurveyPart):
-    """The common fields of all questions."""
+    """The common fields of all questions, and what their kinds differ in."""
+
+    #: Answers that the kind itself has, not the survey file.
+    fixed_answers: ClassVar[tuple[str, ...]] = ()
+    #: Answers for which the respondents' page has words in every language that it speaks.
+    page_words: ClassVar[tuple[str, ...]] = ()
+    #: Whether each answer has an attribute of its own.
+    several: ClassVar[bool] = False
 
     name: Name = Field(description="The name of the attribute.")
     text: Texts = Field(description="The text of the question.")
@@ -54,13 +65,22 @@ class _Question(SurveyPart):
     @property
     def answers(self) -> tuple[str, ...]:
         """The names of the answers to choose from."""
-        return YES_NO
+        return self.fixed_answers
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the answers has a meaning."""
+        return False
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What is wrong between its fields: a key and a message."""
+        yield from ()
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes that are reported; "does not apply" is the last of their categories."""
-        own = self._answered()
-        return own if self.asked_if is None else tuple(map(_conditional, own))
+        attributes = self._answered()
+        return attributes if self.asked_if is None else tuple(map(_conditional, attributes))
 
     def _answered(self) -> tuple[Attribute, ...]:
         """The attributes if everybody is asked."""
@@ -70,6 +90,9 @@ class _Question(SurveyPart):
 class YesNo(_Question):
     """No or yes."""
 
+    fixed_answers: ClassVar[tuple[str, ...]] = YES_NO
+    page_words: ClassVar[tuple[str, ...]] = YES_NO
+
     kind: Literal["yes_no"]
 
 
@@ -78,6 +101,10 @@ class Choice(_Question):
 
     kind: Literal["choice", "ordered"]
     categories: Categories
+
+    @property
+    def ordered(self) -> bool:
+        return self.kind == "ordered"
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -104,12 +131,26 @@ class Number(_Question):
     def answers(self) -> tuple[str, ...]:
         return self.categories if self.categories is not None else _ranges(self.edges)
 
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Minimum and maximum must leave no range empty."""
+        if self.minimum is not None and self.minimum > self.edges[0]:
+            yield "minimum", f"must not be above the first edge, {self.edges[0]:.12g}"
+        if self.maximum is not None and self.maximum <= self.edges[-1]:
+            yield "maximum", f"must be above the last edge, {self.edges[-1]:.12g}"
+
     def _answered(self) -> tuple[Attribute, ...]:
         return (Attribute(self.name, self.answers, edges=self.edges),)
 
 
 class Multiple(_Question):
     """Any number of categories: each becomes a yes/no attribute `question.category`."""
+
+    page_words: ClassVar[tuple[str, ...]] = YES_NO
+    several: ClassVar[bool] = True
 
     kind: Literal["multiple"]
     categories: Annotated[
@@ -125,6 +166,31 @@ class Multiple(_Question):
 
 
 Question = Annotated[YesNo | Choice | Number | Multiple, Field(discriminator="kind")]
+#: The class of each kind.
+QUESTION_KINDS: dict[str, type[_Question]] = {
+    kind: cls
+    for cls in get_args(get_args(Question)[0])
+    for kind in get_args(cls.model_fields["kind"].annotation)
+}
+
+
+class FreeText(SurveyPart):
+    """A text field after the questions; what is written there is not disguised."""
+
+    name: Name = Field(description="The name of the texts in exports.")
+    text: Texts = Field(description="The text of the question.")
+    help: Texts | None = Field(default=None, description="An explanation below the question.")
+    letters: int = Field(
+        default=1000, ge=1, le=LONGEST_FREE_TEXT, description="The longest text, in letters."
+    )
+
+    def problem(self, written: object) -> str | None:
+        """Why this cannot be an answer; None if it can. Letters count as browsers count them."""
+        if type(written) is not str or _UNWANTED.search(written):
+            return "must be a text without control characters"
+        if len(written.encode("utf-16-le")) // 2 > self.letters:
+            return f"may have at most {self.letters:,} letters"
+        return None
 
 
 class Practice(SurveyPart):

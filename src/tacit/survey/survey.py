@@ -11,25 +11,26 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from tacit.channel import truthful
-from tacit.design import Design, Group
-from tacit.number_text import number_of
-from tacit.schema import Schema
-from tacit.survey.coins import SurveyGroup, design_groups
+from tacit.core.channel import truthful
+from tacit.core.design import Design, Group
+from tacit.core.schema import Schema
+from tacit.output.number_text import number_of
 from tacit.survey.device_model import DeviceModel
-from tacit.survey.field_types import Day, Language, SurveyPart, Texts, text_in
-from tacit.survey.free_text import MOST_FREE_TEXTS, FreeText
+from tacit.survey.fields import Day, Language, SurveyPart, Texts, text_in
+from tacit.survey.groups import SurveyGroup, design_groups
 from tacit.survey.logo import Logo
+from tacit.survey.problems import problems
 from tacit.survey.questions import (
+    MOST_FREE_TEXTS,
     Comprehension,
     Control,
+    FreeText,
     Labels,
     Practice,
     Question,
     SurveyLink,
     SurveySection,
 )
-from tacit.survey.survey_problems import problems
 
 MOST_QUESTIONS = 500
 MOST_WAVES = 24
@@ -106,12 +107,10 @@ class Survey(SurveyPart):
     @model_validator(mode="after")
     def _sound(self, info: ValidationInfo) -> Survey:
         """Check the relations between fields; report every problem with its place."""
-        if info.context == UNCHECKED:
-            return self
-        found = tuple(problems(self))
-        if found:
-            text = "; ".join(message for _, message in found)
-            raise PydanticCustomError("problems", "{text}", {"text": text, "found": found})
+        placed = () if info.context == UNCHECKED else tuple(problems(self))
+        if placed:
+            text = "; ".join(message for _, message in placed)
+            raise PydanticCustomError("problems", "{text}", {"text": text, "problems": placed})
         return self
 
     @cached_property
@@ -122,7 +121,7 @@ class Survey(SurveyPart):
     @cached_property
     def design(self) -> Design:
         """The published design: schema and groups with exact fractions."""
-        groups = [made for group in self.groups for made in design_groups(self.questions, group)]
+        groups = [part for group in self.groups for part in design_groups(self.questions, group)]
         grouped = {name for group in groups for name in group.attributes}
         others = [name for name in self.record_schema.names if name not in grouped]
         groups += [Group([name], truthful()) for name in others]
@@ -146,12 +145,21 @@ class Survey(SurveyPart):
         texts = question.labels.get(category, self.labels.get(category, category))
         return text_in(texts, language)
 
+    def attribute_texts(self, language: str, before_option: str = " ") -> dict[str, str]:
+        """What is asked for each attribute: the question, and its option if it has several."""
+        return {
+            attribute.name: text_in(question.text, language)
+            + (f"{before_option}{self.label(question, answer, language)}" * question.several)
+            for question in self.questions
+            for attribute, answer in zip(question.attributes, question.answers, strict=False)
+        }
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Survey:
         """A copy with other values, without what was computed from the old ones."""
-        made = super().model_copy(update=update, deep=deep)
-        for name in vars(made).keys() - type(self).model_fields.keys():
-            del vars(made)[name]
-        return made
+        copy = super().model_copy(update=update, deep=deep)
+        for name in vars(copy).keys() - type(self).model_fields.keys():
+            del vars(copy)[name]
+        return copy
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, numbers as exact fractions."""
@@ -171,8 +179,21 @@ class Survey(SurveyPart):
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def missing_together(survey: Survey) -> tuple[tuple[str, ...], ...]:
+    """The reported attributes of each group of an optional question: all are missing, or none."""
+    optional = {
+        a.name for question in survey.questions if question.optional for a in question.attributes
+    }
+    design = survey.design
+    return tuple(
+        tuple(a.name for a in group.coin.reported(design.attributes_of(group)))
+        for group in design.groups
+        if not optional.isdisjoint(group.attributes)
+    )
+
+
 def json_schema() -> str:
     """The JSON Schema of a survey file, for editors and other programs."""
-    made: Mapping[str, Any] = Survey.model_json_schema(by_alias=True)
+    schema: Mapping[str, Any] = Survey.model_json_schema(by_alias=True)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps({**head, **made}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({**head, **schema}, indent=2, ensure_ascii=False) + "\n"

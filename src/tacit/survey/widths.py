@@ -23,9 +23,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.arrays import Array
-from tacit.channel.channel import SecondMoments
-from tacit.design import Design
+from tacit.core.arrays import Array
+from tacit.core.channel.channel import SecondMoments
+from tacit.core.design import Design
 from tacit.errors import DataError
 
 LEVEL = 0.95
@@ -68,7 +68,7 @@ def _width(design: Design, name: str, n: int) -> Width:
         return Width(name, n, *(_likely_stderr(channel.matrix, p, n) for p in shares))
     if channel is None or channel.inverse is None:
         return Width(name, n, None, None, None)
-    moments = channel.second_moments
+    moments = channel.moments(2)
     worst = np.clip((moments.own - moments.high) / 2, 0, 1)
     return Width(name, n, *(_stderr(moments, p, n) for p in (worst, 0.1, 0.5)))
 

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
-from tacit.channel import FAMILIES
-from tacit.service.page import FILES, content
+from tacit.collect.page import FILES, content
+from tacit.core.channel import FAMILIES
 from tests.support.browser import Served, device
 from tests.support.chance import looks_like
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tacit.service.page import content
+from tacit.collect.page import content
 from tests.support.browser import Served, as_on_a_new_device, device, serving, watched
 from tests.support.chance import looks_like
 from tests.support.conditional_surveys import DISGUISED, PUBLIC, READABLE, leaking_server

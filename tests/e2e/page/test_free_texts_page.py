@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Page
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.e2e.page.test_axe import check
 from tests.support.browser import Served, serving, watched
 from tests.support.free_text_surveys import FREE

@@ -18,9 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 from scipy.stats import fisher_exact
 
-from tacit.service.collect.padding import padded, submission_length
+from tacit.collect.padding import padded, submission_length
 from tacit.survey import Published
-from tacit.survey.optional_answers import missing_together
+from tacit.survey.survey import missing_together
 from tests.support.browser import Served, device, serving
 from tests.support.chance import FALSE_ALARM
 from tests.support.eavesdropper import Eavesdropper, eavesdropping

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import disguise, mine
-from tacit.counting import count_reported
-from tacit.service.page import FILES
+from tacit.collect.page import FILES
+from tacit.records import count_reported
 from tacit.studio.accuracy_round import accuracy_round
 from tacit.survey import Published, survey_from_dict
 from tests.e2e.page.test_axe import check

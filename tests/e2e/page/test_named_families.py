@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tacit.survey.devices import OUTCOMES
+from tacit.survey.problems import OUTCOMES
 from tests.e2e.page.test_answering import check_body, fits_the_screen
 from tests.e2e.page.test_rules import channel_by, rule_lines, rules_of
 from tests.support.browser import Served, device, serving, watched

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tests.e2e.page.test_axe import check
 from tests.e2e.page.test_reload import kept
 from tests.support.browser import Seen, Served, as_on_a_new_device, serving, watched

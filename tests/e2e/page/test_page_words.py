@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tacit.service.page import content
+from tacit.collect.page import content
 from tests.support.browser import DESKTOP, PHONE, Served, device, serving
 from tests.support.page_surveys import OPEN, own_device, published
 from tests.support.respondent import Respondent

@@ -17,10 +17,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tacit import Design
-from tacit.channel import Coin
-from tacit.channel.coin import Replace
-from tacit.schema import Attribute
-from tacit.survey.devices import OUTCOMES
+from tacit.core.channel import Coin
+from tacit.core.channel.coin import Replace
+from tacit.core.schema import Attribute
+from tacit.survey.problems import OUTCOMES
 from tests.support.browser import Served, device
 from tests.support.families import MAKERS, Case, attributes_of, fits, random_coin
 from tests.support.page_surveys import DEGREES, DEVICES, PAIR, every_kind, own_device

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
-from tacit.service.collect.problem_details import PROBLEMS
-from tacit.service.page import FILES, content
+from tacit.collect.http import PROBLEMS
+from tacit.collect.page import FILES, content
 from tests.support.browser import Served, device, previewing, watched
 from tests.support.page_surveys import FULL, GERMAN, INVITED, OPEN
 from tests.support.respondent import Respondent, answered
@@ -228,7 +228,7 @@ def places(text: str) -> set[str]:
 
 
 def test_the_files_of_the_page_are_in_the_package() -> None:
-    folder = Path(__file__).parents[3] / "src" / "tacit" / "service" / "page"
+    folder = Path(__file__).parents[3] / "src" / "tacit" / "collect" / "page"
     there = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")

@@ -17,9 +17,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 import tacit
+from tacit.collect.page import FILES, HTML, integrity, manifest
+from tacit.collect.verification import verify
 from tacit.errors import ServiceError
-from tacit.service.page import FILES, HTML, integrity, manifest
-from tacit.service.verification import verify
 from tests.support.browser import PATIENCE, Served, device, serving, watched
 from tests.support.commands import Ran
 from tests.support.page_surveys import OPEN, TEAM, TEAM_OPEN
@@ -59,7 +59,7 @@ def dishonest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page of a server whose program was changed: its hashes fit its files."""
     folder = tmp_path_factory.mktemp("program")
     shutil.copytree(Path(tacit.__file__).parent, folder / "tacit")
-    with (folder / "tacit/service/page/questions.js").open("ab") as file:
+    with (folder / "tacit/collect/page/questions.js").open("ab") as file:
         file.write(LEAKS["js"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tacit import Group
-from tacit.service.page import content
+from tacit.collect.page import content
 from tacit.survey import Published
 from tests.house.test_promises import PROMISE
 from tests.support.browser import Served, serving
@@ -211,7 +211,7 @@ def _explanation(page: Page) -> str:
 
 
 def _disguised(survey: Published) -> list[Group]:
-    return [group for group in survey.design.groups if group.coin.family != "truthful"]
+    return [group for group in survey.design.groups if group.disguised]
 
 
 def _columns(survey: Published, group: Group, position: int) -> list[list[Fraction]]:

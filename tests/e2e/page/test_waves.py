@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tacit import reconstruct
-from tacit.service.store import Store
+from tacit.collect.store import Store
 from tacit.survey import Published
 from tests.support.browser import Served, serving
 from tests.support.page_surveys import OPEN, published, yes_no

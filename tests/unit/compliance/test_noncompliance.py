@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, crosswise, forced, related, truthful
 from tacit.compliance import Careless, Cheaters, LyingCarriers
-from tacit.compliance.report_mixture import ReportMixture
+from tacit.compliance.mixture import ReportMixture
 from tacit.errors import TacitError
 from tacit.survey import survey_from_dict
 from tests.support.compliance import YES_NO, design_of, records_of, sample

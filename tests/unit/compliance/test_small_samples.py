@@ -8,9 +8,8 @@ from scipy.stats import binom, chi2
 
 from tacit import Attribute, Design, Group, Schema, forced, mangat
 from tacit.compliance import LyingCarriers
-from tacit.compliance.profile_likelihood import excess, profile
-from tacit.compliance.report_mixture import ReportMixture
-from tacit.compliance.sample_counts import read_sample
+from tacit.compliance.mixture import ReportMixture, excess, profile
+from tacit.compliance.pool import read_sample
 
 N, LEVEL = 50, 0.95
 #: Reports that are less likely are left out; together they are this share at most.

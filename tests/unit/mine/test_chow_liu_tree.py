@@ -14,12 +14,12 @@ import pytest
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful
-from tacit.arrays import Array
-from tacit.counting import PatternTable, count
+from tacit.core.arrays import Array
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, FileError, SchemaError, SingularChannelError, TacitError
-from tacit.label_codes import decode
 from tacit.mine import ChowLiuTree, NaiveBayes, model_from_json, model_to_json
-from tacit.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.records import PatternTable, count
 from tests.support.chance import FALSE_ALARM
 
 SCHEMA = Schema(

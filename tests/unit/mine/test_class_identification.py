@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.mine.class_identification import is_identified, most_classes
+from tacit.mine.latent_class import is_identified, most_classes
 
 
 @pytest.mark.parametrize(

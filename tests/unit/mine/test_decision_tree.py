@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from tacit import Design, Group, Schema, disguise, matrix, reconstruct, related, truthful
-from tacit.counting import count
+from tacit.core.label_codes import decode
 from tacit.errors import DataError
-from tacit.files import writing_records
-from tacit.label_codes import decode
 from tacit.mine import DecisionTree
-from tacit.mine.tree.grown_nodes import follow
-from tacit.mine.tree.reported_answers import PackedAnswers
+from tacit.mine.tree.cells import PackedAnswers
+from tacit.mine.tree.growth import follow
 from tacit.mine.tree.tree import NONE
+from tacit.records import count, writing_records
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, REPORTED, SCHEMA, true_records
 

@@ -12,12 +12,12 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
 from tacit import uniform_perturbation as unrelated
-from tacit.counting import count
 from tacit.errors import DataError, FileError
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree, Forest, model_from_json, model_to_json
-from tacit.mine.forest_importances import importances_by_bag
-from tacit.mine.tree import forest_growth
+from tacit.mine.forest import importances_by_bag
+from tacit.mine.tree import forest
+from tacit.records import count
 
 NAMES = ("a", "b", "c", "d", "ill")
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in NAMES])
@@ -56,9 +56,17 @@ def test_it_finds_the_best_classifier_of_disguised_records() -> None:
     np.testing.assert_array_equal(fitted().predict(POSSIBLE), bayes_rule())
 
 
+@pytest.mark.parametrize("k", [100, 200])
+def test_a_forest_splits_by_an_attribute_of_many_categories(k: int) -> None:
+    answers = np.arange(8 * k) % k
+    features = np.stack([answers, np.arange(8 * k) % 3], axis=1)
+    model = Forest(n_estimators=5, max_features=2).fit(features, answers % 2)
+    assert model.score(features, answers % 2) == 1
+
+
 @pytest.mark.slow
 def test_so_does_it_from_drawn_true_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest_growth, "MOST_CELLS", 1)
+    monkeypatch.setattr(forest, "MOST_CELLS", 1)
     model = Forest(DESIGN, "ill").fit(REPORTED)
     np.testing.assert_array_equal(model.predict(POSSIBLE), bayes_rule())
 

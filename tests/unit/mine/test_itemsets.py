@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related, truthful
-from tacit.arrays import Codes
-from tacit.channel import matrix
+from tacit.core.arrays import Codes
+from tacit.core.channel import matrix
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.mine import FamilyWise, PlainThreshold, itemsets, split_records
 from tacit.mine.itemset_search import ItemsetSearch

@@ -15,10 +15,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
-from tacit.counting import count
+from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, FileError, SchemaError, SingularChannelError
-from tacit.label_codes import decode
 from tacit.mine import LatentClass, model_from_json, model_to_json
+from tacit.records import count
 from tests.support.latent import brute_reports, class_tables, true_records
 
 SCHEMA = Schema([Attribute(f"a{i}", ["no", "yes"]) for i in range(6)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import related, truthful
+from tacit.core.channel import related, truthful
 from tacit.errors import DataError, SchemaError, TacitError
 from tacit.evaluate import accuracy
 from tacit.mine import NaiveBayes, likelihood, literal, pairs

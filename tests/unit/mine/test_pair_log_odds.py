@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related, truthful
-from tacit.arrays import Array
-from tacit.channel import Coin
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin
 from tacit.errors import DataError
 from tacit.mine import NaiveBayes, literal, pairs
-from tacit.mine.pair_log_odds import PairLogOdds
+from tacit.mine.naive_bayes import PairLogOdds
 
 SCHEMA = Schema([Attribute("class", ["no", "yes"]), Attribute("answer", ["a", "b", "c"])])
 

@@ -21,8 +21,8 @@ from tacit.mine import (
     reduced_error,
 )
 from tacit.mine.pruned_trees import leaf_prices, right_by_depth
-from tacit.mine.tree.grown_nodes import Visit
-from tacit.mine.tree.tree_reports import TreeReports
+from tacit.mine.tree.growth import NodeWalk
+from tacit.mine.tree.reports import TreeReports
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([*(Attribute(f"a{i}", ["no", "yes"]) for i in range(6)), Attribute("c", [0, 1, 2])])
@@ -89,7 +89,7 @@ def test_children_of_a_node_together_weigh_what_the_node_does() -> None:
     design = DESIGNS["mixed"]
     model = grown(design)
     reports = TreeReports.of(reconstruct(validation(design), design).patterns, design, "c")
-    root = Visit.root(model.tree_, reports)
+    root = NodeWalk.root(model.tree_, reports)
     rows = root.tables
     own = np.bincount(rows.rows.pattern, rows.by_row()[:, 1], len(reports.shares))
     below = sum(

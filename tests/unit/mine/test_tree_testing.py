@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.channel import matrix, related, truthful, uniform_perturbation
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.mine import DecisionTree

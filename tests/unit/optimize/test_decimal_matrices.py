@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import DesignError
-from tacit.optimize.decimal_matrices import rational
-from tacit.optimize.front_problem import problem_of
-from tacit.optimize.genetic_operators import repair
+from tacit.optimize.fronts import rational
 from tacit.optimize.objectives import random_matrices
+from tacit.optimize.problem import problem_of
+from tacit.optimize.spea2 import repair
 
 
 @given(

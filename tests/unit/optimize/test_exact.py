@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from tacit.optimize import Exact, Square, front, objectives
-from tacit.optimize.category_reduction import _without_loss
-from tacit.optimize.exact import family_of, solve
-from tacit.optimize.front_problem import problem_of
+from tacit.optimize.exact import _without_loss, family_of, solve
 from tacit.optimize.posteriors import CappedPosteriors, Prices, subset_forms, subset_sums
+from tacit.optimize.problem import problem_of
 from tacit.optimize.square import merged
 from tests.support.priors import normal
 

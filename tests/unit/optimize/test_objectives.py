@@ -39,19 +39,6 @@ def test_a_singular_channel_has_an_infinite_error() -> None:
     assert objectives.mse(np.full((5, 5), 0.2), PRIOR, 100) == np.inf
 
 
-def test_the_gradient_is_the_slope_of_the_error(square: np.ndarray) -> None:
-    value, gradient = objectives.mse_and_gradient(square, PRIOR, 50)
-    assert value == pytest.approx(objectives.mse(square, PRIOR, 50), rel=1e-10)
-    step = 1e-6
-    for place in np.ndindex(5, 5):
-        moved = [square.copy(), square.copy()]
-        moved[0][place] += step
-        moved[1][place] -= step
-        up, down = (objectives.mse_and_gradient(m, PRIOR, 50)[0] for m in moved)
-        scale = np.abs(gradient).max()
-        assert (up - down) / (2 * step) == pytest.approx(gradient[place], abs=1e-5 * scale)
-
-
 def test_stacks_have_the_figures_of_their_matrices() -> None:
     stack = objectives.random_matrices(7, normal(6), np.random.default_rng(1))
     one_by_one = [objectives.mse(m, normal(6), 40) for m in stack]

@@ -10,11 +10,19 @@ import pytest
 
 from tacit.errors import DesignError, FileError
 from tacit.optimize import Spea2, front
-from tacit.optimize.front_problem import problem_of
-from tacit.optimize.genetic_operators import crossover, mutate, outside, repair
 from tacit.optimize.objectives import random_matrices
-from tacit.optimize.search_state import SearchState
-from tacit.optimize.selection import fitness, select, spread, tournament
+from tacit.optimize.problem import problem_of
+from tacit.optimize.spea2 import (
+    SearchState,
+    crossover,
+    fitness,
+    mutate,
+    outside,
+    repair,
+    select,
+    spread,
+    tournament,
+)
 from tests.support.priors import normal
 
 SMALL = Spea2(population=10, archive=12, omega=50, generations=30, seed=3)

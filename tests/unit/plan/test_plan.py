@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import (
+from tacit.core.channel import (
     Coin,
     crosswise,
     forced,
@@ -23,9 +23,9 @@ from tacit.channel import (
     uniform_perturbation,
     unrelated,
 )
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError, SingularChannelError, TacitError
 from tacit.plan import SurveyPlan, plan
-from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import example, read_survey
 from tacit.survey.widths import widths
 from tests.support.grids import slow_but_first

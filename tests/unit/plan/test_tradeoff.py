@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import crosswise, forced, related, unrelated
+from tacit.core.channel import crosswise, forced, related, unrelated
 from tacit.errors import TacitError
 from tacit.plan import plan, tradeoff
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related, truthful, unrelated
-from tacit.bounds import bound_of
+from tacit.core.bounds import DesignReports
 from tacit.privacy import Report, Rule, compare_schemes, report
-from tacit.privacy.respondent_wording import wording_of
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.report_text import wording_of
 from tacit.survey import example, survey_from_text
 
 TEN = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(10)])
@@ -78,7 +78,7 @@ def test_where_dependence_is_known_the_whole_record_is_measured() -> None:
 def test_the_record_is_bounded_by_its_best_protected_answer() -> None:
     found = report(APART, {name: [0.9, 0.1] for name in TEN.names} | {"q0": [0.5, 0.5]})
     bounds = [held.bound or 0 for held in found.disclosure.attributes.values()]
-    assert found.disclosure.record.bound == bounds[0] == bound_of(APART, "q0").accuracy
+    assert found.disclosure.record.bound == bounds[0] == DesignReports(APART).bound("q0").accuracy
     assert bounds[0] < min(bounds[1:])
 
 
@@ -95,7 +95,7 @@ def test_knowing_the_other_answers_has_a_column_a_sentence_and_a_mark() -> None:
         "75 and 75.0 %)" in said
     )
     assert "if answers to different questions were unrelated" in said
-    (axes,) = found.figure().axes
+    (axes,) = found.plot().axes
     marks = [collection.get_label() for collection in axes.collections]
     assert "the other true answers known" in marks
 

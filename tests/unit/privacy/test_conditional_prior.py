@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError
-from tacit.privacy import conditional_prior, prior_of, report
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.privacy import prior, prior_of, report
 
 SMOKES = Attribute("smokes", ["no", "yes"])
 PACKS = Attribute("packs", ["few", "many", DOES_NOT_APPLY])
@@ -157,7 +157,7 @@ def test_an_estimated_prior_has_the_zeros() -> None:
 def test_tables_too_large_to_tie_leave_what_rests_on_them_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conditional_prior, "MAX_TIED", 4)
+    monkeypatch.setattr(prior, "MAX_TIED", 4)
     found = report(PAIR)
     assert found.knowing_others == {"smokes": None, "packs": None}
     assert found.map_privacy.attributes["smokes"] is None

@@ -7,9 +7,8 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
 from tacit.privacy import Limits, prior_of
-from tacit.privacy.model_disclosure import Inference, class_prior, inferences, mixture_prior
-from tacit.privacy.prior import Prior
-from tacit.privacy.prior_table import PriorTable
+from tacit.privacy.prior import Prior, PriorTable
+from tacit.privacy.published_model import Inference, class_prior, inferences, mixture_prior
 
 SCHEMA = Schema([Attribute("a", ["no", "yes"]), Attribute("b", [0, 1, 2]), Attribute("c", [0, 1])])
 DESIGN = Design(SCHEMA, [Group([name], related("4/5")) for name in SCHEMA.names])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import matrix, related, truthful, unrelated
+from tacit.core.channel import matrix, related, truthful, unrelated
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, prior_of, report
-from tacit.privacy.published_rules import known_conditions, unknown_conditions
+from tacit.privacy.published_model import known_conditions, unknown_conditions
 
 ROUNDINGS = 1e-12
 SCHEMA = Schema([Attribute("A1", [0, 1]), Attribute("A2", [0, 1])])

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema
-from tacit.channel import crosswise, frapp, matrix, related, truthful, unrelated
+from tacit.core.channel import crosswise, frapp, matrix, related, truthful, unrelated
 from tacit.errors import DataError, DesignError
 from tacit.privacy import Limits, Rule, compare_schemes, figures, pse_curve, report
-from tacit.privacy.sent_answers import of_100, of_100_up
-from tacit.privacy.whole_record import NOT_KNOWN
+from tacit.privacy.report import NOT_KNOWN
+from tacit.privacy.scopes import of_100, of_100_up
 
 SMOKES = Schema([Attribute("smokes", ["No", "Yes"])])
 PEOPLE = Schema(
@@ -197,7 +197,7 @@ def test_the_page_loads_nothing_and_escapes_names() -> None:
 
 
 def test_the_figure_shows_every_attribute_and_the_record() -> None:
-    (axes,) = report(DESIGN, TABLE).figure().axes
+    (axes,) = report(DESIGN, TABLE).plot().axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == [*PEOPLE.names, "whole record"]
 
@@ -205,7 +205,7 @@ def test_the_figure_shows_every_attribute_and_the_record() -> None:
 def test_of_many_attributes_the_figure_shows_the_least_private_and_says_so() -> None:
     schema = Schema([Attribute(f"q{i}", ["no", "yes"]) for i in range(31)])
     design = Design(schema, [Group([f"q{i}"], related(0.6 + 0.01 * i)) for i in range(31)])
-    (axes,) = report(design).figure().axes
+    (axes,) = report(design).plot().axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == list(schema.names[1:])  # how much a whole record tells is not known
     assert axes.get_title() == "the 30 least private of 31"
@@ -267,7 +267,7 @@ def test_a_comparison_is_values_a_table_and_a_figure() -> None:
     assert found.to_dict()["epsilon"][0] is None
     assert "related" in str(found)
     assert found._repr_html_().count("<tr>") == 9
-    assert len(found.figure().axes) == 2
+    assert len(found.plot().axes) == 2
     assert [len(table.rows) for table in found.tables()] == [2, 2]
     assert json.loads(found.to_json())["prior"] == found.prior == "known"
     with pytest.raises(DataError, match="unknown figure"):

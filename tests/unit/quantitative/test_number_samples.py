@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import DataError
 from tacit.quantitative import additive, mean, scramble, variance
-from tacit.sampling import jackknife
+from tacit.reconstruction.sampling import jackknife
 from tests.support.samples import jackknife_variance, linearised_variance
 
 CARDS = additive({-10: "1/4", 0: "1/2", 10: "1/4"})

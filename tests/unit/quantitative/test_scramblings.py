@@ -23,9 +23,8 @@ from tacit.quantitative import (
     square_wave,
     variance,
 )
-from tacit.quantitative.number_distribution import sums_over_ranges
 from tacit.quantitative.scrambling import Scrambling
-from tacit.quantitative.smoothed_em import WaveSums
+from tacit.quantitative.smooth_distribution import WaveSums, sums_over_ranges
 from tests.support.scramblings import SCRAMBLINGS, TRUE, law
 
 every = pytest.mark.parametrize("name", SCRAMBLINGS)

@@ -19,9 +19,9 @@ from tacit import (
     related,
     truthful,
 )
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import SingularChannelError
-from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.reconstruction import inversion
 from tacit.reconstruction.reconstruct import Reconstruction
 

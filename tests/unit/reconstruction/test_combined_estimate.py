@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import related, uniform_perturbation
+from tacit.core.channel import related, uniform_perturbation
 from tacit.errors import DataError
 from tacit.reconstruction import Estimate, combine, em
 

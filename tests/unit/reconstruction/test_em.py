@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from tacit import Attribute, Design, Group, Schema, matrix, related, unrelated
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.errors import SingularChannelError
 from tacit.reconstruction import em, inversion
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.reconstruction.events import Events
+from tacit.core.channel.weights import Events
 
 SIZES = (3, 2, 4)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import matrix, related, unrelated
+from tacit.core.channel import matrix, related, unrelated
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction import Reconstruction
 

@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, matrix, reconstruct, related, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.evaluate import accuracy
 from tacit.reconstruction import inversion
 from tacit.reconstruction.fit import table_fit
-from tacit.reconstruction.table_problem import TableProblem
+from tacit.reconstruction.tables import TableProblem
 from tests.support.families import attributes_of
 
 WARNER = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], related("0.7"))])
@@ -132,4 +132,4 @@ def test_accuracy_has_a_fit_and_a_pickled_estimate_keeps_its_own() -> None:
     assert found.fit is not None
     assert found.fit.pvalue < 1e-6
     table = reconstruct(codes, design).table(["a0"])
-    assert pickle.loads(pickle.dumps(table.fit_of))() == table.fit
+    assert pickle.loads(pickle.dumps(table.provenance.fit_of))() == table.fit

@@ -184,7 +184,7 @@ YES = {"smokes": "yes"}
         (lambda r: r.probability(YES, given={"smokes": "no"}), "exclude each other"),
         (lambda r: r.probability(YES, given={"income": []}), "allows no category of 'income'"),
         (lambda r: r.table(["smokes"], given=["smokes"]), "asked for twice"),
-        (lambda r: r.table(["smokes"], given="income"), "list of names"),
+        (lambda r: r.table(["smokes"], given=3), "list of names"),
         (lambda r: r.difference(YES, between={"income": "low"}), "between must be a pair"),
         (lambda r: r.ratio(YES, between=({"income": "low"},) * 2), "both groups are income = low"),
         (lambda r: r.contrast(lambda p: p, [YES, {"income": "low"}]), "must return one number"),

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from tacit import Attribute, Design, Group, Schema, reconstruct
-from tacit.channel import Coin, forced, matrix, related, truthful, unrelated
-from tacit.reconstruction.interval import normal_interval, score_interval
-from tacit.reconstruction.score_test import KnownMoments, ScoreTest
+from tacit.core.channel import Coin, forced, matrix, related, truthful, unrelated
+from tacit.reconstruction.interval import KnownMoments, ScoreTest, normal_interval, score_interval
 
 BINARY = [truthful(), related(0.7), related("1/5"), forced("2/3", ["1/2", "1/2"])]
 BINARY += [unrelated(0.5, [0.9, 0.1]), matrix([[0.8, 0.3], [0.2, 0.7]])]

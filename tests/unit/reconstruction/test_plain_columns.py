@@ -10,11 +10,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from tacit import Design, Group, reconstruct, truthful
-from tacit.counting import count_reported
-from tacit.counting.count_file import StoredCounts
 from tacit.errors import DataError, SchemaError
-from tacit.files import Origin
 from tacit.reconstruction import Reconstruction, likelihood_ratio, pearson
+from tacit.records import Origin, count_reported
+from tacit.records.count_file import StoredCounts
 from tests.support.regions import REGIONS, SCHEMA, regional
 
 COLUMNS = ["region", "year", "urban"]
@@ -131,7 +130,7 @@ def test_an_ordered_column_keeps_its_order() -> None:
         (["regoin"], "unknown column 'regoin' of the records; did you mean 'region'"),
         (["income"], "'income' is part of the design already"),
         (["region", "region"], "column 'region' is given twice"),
-        ("region", "columns must be a list of names"),
+        ([3], "columns must be a list of names"),
         (["age"], "'age' holds numbers that are not whole; make categories"),
         (["number"], "'number' holds 3000 categories, over 1000; make categories"),
         (["same"], "'same' holds fewer than 2 categories"),

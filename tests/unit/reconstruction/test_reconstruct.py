@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,13 @@ import pytest
 from scipy.stats import norm
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.arrays import Array
-from tacit.channel import matrix, related, truthful, uniform_perturbation
-from tacit.counting import count
+from tacit.core.arrays import Array
+from tacit.core.channel import matrix, related, truthful, uniform_perturbation
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
-from tacit.reconstruction import inversion
-from tacit.reconstruction.gls import gls
+from tacit.output.table import TabularResult
+from tacit.reconstruction import METHODS, inversion
+from tacit.reconstruction.tables import gls
+from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of
 from tests.support.tables import problem_of, random_table, reported_table
@@ -60,7 +63,8 @@ def test_records_that_do_not_fit_the_design_are_an_error(records: Any, said: str
     [
         (["smokes", "smokes"], "'smokes' is asked for twice"),
         ([], "no attribute is asked for"),
-        ("smokes", "must be a list of names"),
+        (3, "must be a list of names"),
+        ({"smokes"}, "must be a list of names"),
         (["smoke"], "did you mean 'smokes'"),
     ],
 )
@@ -173,9 +177,62 @@ def test_an_event_without_categories_is_an_error_that_names_the_attribute() -> N
         reconstruct(CODES, DESIGN).probability({"smokes": []})
 
 
-def test_a_method_by_name_is_an_error_that_lists_the_methods() -> None:
-    with pytest.raises(DataError, match="inversion, restricted, simplex, em"):
-        reconstruct(CODES, DESIGN).table(["smokes"], method="em")  # type: ignore[arg-type]
+@pytest.mark.parametrize("method", ["expectation", 3])
+def test_an_unknown_method_is_an_error_that_lists_the_methods(method: Any) -> None:
+    with pytest.raises(DataError, match="inversion, restricted, simplex, em; got"):
+        reconstruct(CODES, DESIGN).table(["smokes"], method=method)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_by_its_name_is_that_method(name: str) -> None:
+    rec = reconstruct(CODES, DESIGN)
+    for given in (None, ["smokes"]):
+        named, passed = (
+            rec.table(["income"], method=method, given=given) for method in (name, METHODS[name])
+        )
+        assert named.to_dict() == passed.to_dict()
+
+
+def test_one_name_alone_is_a_list_of_one() -> None:
+    data = pd.DataFrame({"smokes": ["no", "yes"] * 50, "income": ["mid", "low"] * 50})
+    rec = reconstruct(data.assign(town=["A", "A", "B", "B"] * 25), DESIGN, columns="town")
+    results: list[Callable[[Any, Any], TabularResult]] = [
+        lambda one, other: rec.table(one),
+        lambda one, other: rec.table(one, given=other),
+        lambda one, other: rec.expectation(len, one),
+        lambda one, other: rec.homogeneity(one, across=other),
+        lambda one, other: rec.goodness_of_fit(one, [0.5, 0.5]),
+        lambda one, other: rec.independence(["smokes", "income"], given=other),
+        lambda one, other: rec.trend(["smokes", "income"], given=other),
+    ]
+    for result in results:
+        assert str(result("smokes", "town")) == str(result(["smokes"], ["town"]))
+
+
+def test_every_result_is_a_table_and_a_dictionary_that_json_can_write() -> None:
+    rec = reconstruct(CODES, DESIGN)
+    results: list[Any] = [
+        rec,
+        rec.table("smokes"),
+        rec.probability({"smokes": "yes"}),
+        rec.difference({"smokes": "yes"}, between=({"income": "low"}, {"income": "high"})),
+        rec.contrast(np.sum, [{"smokes": "yes"}]),
+        rec.bounds({"smokes": "yes"}),
+        rec.independence(["smokes", "income"]),
+        rec.table("smokes").fit,
+    ]
+    for result in results:
+        assert str(result) == str(result.to_table())
+        assert result._repr_html_() == result.to_table().html()
+        assert json.loads(json.dumps(result.to_dict()))["n_records"] == 100
+
+
+def test_a_reconstruction_is_the_dictionary_of_its_attributes() -> None:
+    unknown = Design(SCHEMA, [Group(["smokes"], related(0.5)), DESIGN.groups[1]])
+    found = reconstruct(CODES, unknown).to_dict(0.9)
+    assert found["level"] == 0.9
+    income = reconstruct(CODES, unknown).table("income").to_dict(0.9)
+    assert found["attributes"] == {"smokes": None, "income": income}
 
 
 @pytest.mark.parametrize("use", [reconstruct, disguise])

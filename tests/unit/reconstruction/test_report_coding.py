@@ -20,12 +20,11 @@ from tacit import (
     truthful,
     uniform_perturbation,
 )
-from tacit.channel import Coin
 from tacit.compliance import Careless
-from tacit.counting import count_reported
+from tacit.core.channel import Coin
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError
-from tacit.files import write_text
-from tacit.question_conditions import DOES_NOT_APPLY
+from tacit.records import count_reported, write_text
 from tests.support.families import MAKERS, fits, random_coin
 
 ANSWERS = Attribute("drug", ["no", "yes"])

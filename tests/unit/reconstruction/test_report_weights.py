@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related
-from tacit.arrays import Array
+from tacit.core.arrays import Array
+from tacit.core.channel.weights import Events
 from tacit.errors import DataError, SingularChannelError
-from tacit.reconstruction.events import Events
-from tacit.reconstruction.linear_estimate import linear_estimate
+from tacit.reconstruction.estimate import linear_estimate
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tests.support.families import attributes_of, designs, seeds
 

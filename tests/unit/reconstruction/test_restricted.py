@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related, truthful
-from tacit.arrays import Codes
+from tacit.core.arrays import Codes
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError, SchemaError
-from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.reconstruction import em, inversion, restricted, simplex
 
 SCHEMA = Schema(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.reconstruction import inversion, simplex
-from tacit.reconstruction.simplex import project
+from tacit.reconstruction.tables import project
 from tests.support.families import CASES
 from tests.support.tables import problem_of
 

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binomtest
 
 from tacit import Attribute, Design, Group, Schema, reconstruct, related, triangular, truthful
-from tacit.channel import Coin, matrix
-from tacit.plan.expected_estimate import expected_difference
+from tacit.core.channel import Coin, matrix
+from tacit.plan.expected import expected_difference
 from tacit.reconstruction import Estimate, Reconstruction
 
 YES_NO = ["no", "yes"]

@@ -247,7 +247,7 @@ def test_a_group_with_too_few_reports_of_yes_is_separated() -> None:
 
 
 def test_a_search_that_ends_early_is_reported(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.regression.newton.MAX_ITERATIONS", 1)
+    monkeypatch.setattr("tacit.regression.maximum.MAX_ITERATIONS", 1)
     fit = logit("smokes ~ age + income", data, ONE)
     assert not fit.converged
     assert "not converged after 1 iteration" in str(fit)

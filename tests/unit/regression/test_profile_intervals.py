@@ -10,9 +10,9 @@ from scipy.special import expit, xlogy
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, related, truthful
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.regression import logit
-from tacit.regression.logit_result import LogitResult
+from tacit.regression.logit import LogitResult
 
 #: Log-odds of the grid: its step is the only error of the expected limits.
 _STEP = 0.01

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import TacitError
-from tacit.studio import model_folder, model_process
+from tacit.studio import model_training, models
 from tests.support.studio import Browser, Tried, tried
 
 
@@ -32,9 +32,9 @@ def learning_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def started(job: dict[str, Any]) -> Any:
         try:
-            model_process.learn(job)
+            model_training.learn(job)
         except TacitError as error:
             Path(job["problem"]).write_text(str(error))
         return SimpleNamespace(poll=lambda: 0, wait=lambda seconds: 0, kill=lambda: None)
 
-    monkeypatch.setattr(model_folder, "_started", started)
+    monkeypatch.setattr(models, "_started", started)

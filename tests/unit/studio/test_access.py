@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from tacit.service.collect.addresses import TrustedProxies
-from tacit.studio.access import Right, has_right
+from tacit.collect.limits import TrustedProxies
 from tacit.studio.accounts import Account, Role
 from tacit.studio.guess_limits import GuessLimits
-from tacit.studio.site import PageRoute
-from tacit.studio.studio_server import PAGES
+from tacit.studio.server import PAGES
+from tacit.studio.site import PageRoute, Right, has_right
 from tests.support.studio import PASSWORD, Browser, Tried, tried
 
 DRAFT = """
@@ -53,12 +52,16 @@ EXPECTED = {
     "POST /surveys/{survey}/invitations/{number:int}/revoke": (
         "401 404 403 403 404 404 401 403 404"
     ),
+    "POST /account/passkeys/options": "401 400 400 400 400 400 401 403 403",
+    "POST /account/passkeys": "401 400 400 400 400 400 401 403 403",
+    "POST /account/passkeys/{number:int}/remove": "401 303 303 303 303 303 401 403 403",
+    "POST /sign-in/passkey/options": "200 200 200 200 200 200 200 200 200",
+    "POST /sign-in/passkey": "400 400 400 400 400 400 400 400 400",
     "GET /": "303 200 200 200 200 200 401 403 403",
     "GET /new": "303 403 403 403 403 200 401 403 403",
     "POST /new": "401 403 403 403 403 400 401 403 403",
     "GET /surveys/{survey}": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/table": "303 404 200 200 200 200 401 200 200",
-    "GET /plan": "303 200 200 200 200 200 401 200 200",
     "POST /surveys/{survey}/close": "401 404 403 403 400 400 401 403 400",
     "POST /surveys/{survey}/snapshot": "401 404 403 403 400 400 401 403 400",
     "POST /surveys/{survey}/invite": "401 404 403 403 400 400 401 403 400",
@@ -75,11 +78,7 @@ EXPECTED = {
     "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.sav": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.dta": "303 404 403 200 200 200 401 403 200",
-    "POST /account/passkeys/options": "401 400 400 400 400 400 401 403 403",
-    "POST /account/passkeys": "401 400 400 400 400 400 401 403 403",
-    "POST /account/passkeys/{number:int}/remove": "401 303 303 303 303 303 401 403 403",
-    "POST /sign-in/passkey/options": "200 200 200 200 200 200 200 200 200",
-    "POST /sign-in/passkey": "400 400 400 400 400 400 400 400 400",
+    "GET /plan": "303 200 200 200 200 200 401 200 200",
     "GET /drafts": "303 200 200 200 200 200 401 403 403",
     "POST /drafts": "401 400 400 400 400 400 401 403 400",
     "GET /drafts/{draft}": "303 404 404 404 200 200 401 200 200",
@@ -105,6 +104,12 @@ EXPECTED = {
     "GET /preview/{secret}/survey.json": "404 404 404 404 404 404 404 404 404",
     "POST /preview/{secret}/responses": "404 404 404 404 404 404 404 404 404",
     "GET /page/{name:path}": "200 200 200 200 200 200 200 200 200",
+    "GET /surveys/{survey}/models": "303 404 200 200 200 200 401 200 200",
+    "POST /surveys/{survey}/models": "401 404 403 400 400 400 401 403 400",
+    "GET /surveys/{survey}/models/{model}": "303 404 404 404 404 404 401 404 404",
+    "GET /surveys/{survey}/models/{model}/model.json": "303 404 403 400 400 400 401 403 400",
+    "POST /surveys/{survey}/models/{model}/delete": "401 404 403 403 400 400 401 403 400",
+    "POST /surveys/{survey}/models/{model}/round": "401 404 403 403 400 400 401 403 400",
     "GET /api/surveys": "303 200 200 200 200 200 401 200 200",
     "GET /api/surveys/{survey}": "303 404 200 200 200 200 401 200 200",
     "DELETE /api/surveys/{survey}": "401 404 403 403 400 400 401 403 400",
@@ -131,12 +136,6 @@ EXPECTED = {
     "GET /api/surveys/{survey}/models/{model}": "303 404 404 404 404 404 401 404 404",
     "DELETE /api/surveys/{survey}/models/{model}": "401 404 403 403 400 400 401 403 400",
     "POST /api/surveys/{survey}/models/{model}/round": "401 404 403 403 400 400 401 403 400",
-    "GET /surveys/{survey}/models": "303 404 200 200 200 200 401 200 200",
-    "POST /surveys/{survey}/models": "401 404 403 400 400 400 401 403 400",
-    "GET /surveys/{survey}/models/{model}": "303 404 404 404 404 404 401 404 404",
-    "GET /surveys/{survey}/models/{model}/model.json": "303 404 403 400 400 400 401 403 400",
-    "POST /surveys/{survey}/models/{model}/delete": "401 404 403 403 400 400 401 403 400",
-    "POST /surveys/{survey}/models/{model}/round": "401 404 403 403 400 400 401 403 400",
 }
 
 

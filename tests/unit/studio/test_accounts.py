@@ -8,9 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from tacit.errors import DataError, StoreError
-from tacit.studio import account_tables
-from tacit.studio.account_tables import open_engine
-from tacit.studio.accounts import SESSION_SECONDS, Accounts, Role
+from tacit.studio import accounts as accounts_module
+from tacit.studio.accounts import SESSION_SECONDS, Accounts, Role, open_engine
 from tests.support.studio import PASSWORD, WEAK_HASHER, new_account
 
 
@@ -62,7 +61,7 @@ def test_a_hash_takes_64_mib(tmp_path: Path) -> None:
     accounts = Accounts(engine)
     accounts.create(accounts.first_link(), "Ada", PASSWORD)
     with engine.connect() as connection:
-        hashed = connection.scalar(select(account_tables.accounts.c.password))
+        hashed = connection.scalar(select(accounts_module.accounts.c.password))
     assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")  # RFC 9106, second choice
 
 

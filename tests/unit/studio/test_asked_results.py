@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.counting import count_reported
 from tacit.reconstruction import inversion
-from tacit.studio.codebook import codebook
+from tacit.records import count_reported
 from tacit.studio.group_tables import group_table
-from tacit.studio.labelled_records import labelled_variables
-from tacit.studio.question_results import hidden_questions, question_results
+from tacit.studio.record_files import codebook, labelled_variables
 from tacit.studio.release import Release
-from tacit.studio.survey_methods import design_sentences
-from tacit.studio.survey_report import survey_report
+from tacit.studio.report import design_sentences, survey_report
+from tacit.studio.results import hidden_questions, question_results
 from tacit.survey import Published, survey_from_text
 from tests.support.conditional_surveys import DISGUISED
 

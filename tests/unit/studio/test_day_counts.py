@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.arrays import Codes
-from tacit.counting import PatternTable, count_reported
-from tacit.counting.count_file import StoredCounts, read_counts
+from tacit.collect.store import Store
+from tacit.core.arrays import Codes
 from tacit.errors import StoreError
-from tacit.service.store import Store
-from tacit.studio.day_counts import DayCounts
+from tacit.records import PatternTable, count_reported
+from tacit.records.count_file import StoredCounts, read_counts
+from tacit.studio.release import DayCounts
 from tests.support.studio import reports, send, survey
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.arrays import Codes
-from tacit.sampling.incomplete_patterns import answered, count_codes
-from tacit.service.store import Response, packed
-from tacit.studio import disclosure, small_groups
+from tacit.collect.store import Response, packed
+from tacit.core.arrays import Codes
+from tacit.records import count_codes
+from tacit.studio import disclosure
 from tacit.studio.accounts import Role
 from tacit.studio.group_tables import group_table
 from tacit.studio.release import Release
@@ -152,7 +152,7 @@ def _nothing_grew(people: Any) -> Any:
 
 
 def _only_missing(release: Release, names: Any) -> Release:
-    counts = answered(release.counts, disclosure._reports(release, names))
+    counts = release.counts.complete(disclosure._reports(release, names))
     return Release(release.survey, counts)
 
 
@@ -161,7 +161,7 @@ def _only_missing(release: Release, names: Any) -> Release:
 @pytest.mark.parametrize(
     ("module", "rule", "instead", "frozen", "words"),
     [
-        (small_groups, "few_grown", _nothing_grew, 1, "job 2, smokes"),
+        (disclosure, "few_grown", _nothing_grew, 1, "job 2, smokes"),
         (disclosure, "_answering", _only_missing, None, "job 2, pay 2"),
         (disclosure, "_why_hidden", lambda *_: None, None, "smokes 1, brand"),
     ],

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tacit.studio.form_fields import kinds
-from tacit.studio.form_words import CHOICE_WORDS
+from tacit.studio.forms import kinds
+from tacit.studio.page_templates import CHOICE_WORDS
 from tacit.survey import survey_from_text
-from tacit.survey.yaml_patch import comments
+from tacit.survey.yaml_text import comments
 from tests.support.drafts import TEXT, draft_in, form_of, stored
 from tests.support.studio import Browser, Tried
 

@@ -16,15 +16,16 @@ import pyreadstat
 import pytest
 
 from tacit import disguise, reconstruct
-from tacit.arrays import Codes
 from tacit.cli.main import run
+from tacit.core.arrays import Codes
+from tacit.output.table import Table
 from tacit.studio.accounts import Role
-from tacit.studio.codebook import codebook, r_script
-from tacit.studio.labelled_records import (
+from tacit.studio.record_files import (
     LONGEST_NAME,
     LabelledRecords,
-    csv_line,
+    codebook,
     labelled_variables,
+    r_script,
     statistics_names,
 )
 from tacit.survey import Published, publish, survey_from_dict
@@ -130,7 +131,7 @@ def test_no_cell_and_no_header_is_a_formula() -> None:
         assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))] == []
         assert rows[0] == ["'=a"]
     assert "'=cmd()" in made.csv(True).decode()
-    assert csv_line(["=a", -1.5]) == "'=a,-1.5\n"  # a number stays a number
+    assert Table(["=a"], [[-1.5]]).csv() == "'=a\n-1.5\n"  # a number stays a number
 
 
 def test_names_fit_other_programs() -> None:

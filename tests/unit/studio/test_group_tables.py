@@ -10,8 +10,8 @@ import pytest
 
 from tacit import disguise, reconstruct
 from tacit.cli.simulate import made_up
-from tacit.counting import count_reported
 from tacit.errors import DataError
+from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import hidden_table
 from tacit.studio.group_tables import group_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.service.collect.addresses import prefixes
+from tacit.collect.limits import prefixes
 from tacit.studio import guess_limits
 from tacit.studio.guess_limits import ACCOUNT_GUESSES, FREE_FAILURES, Guess, GuessLimits
 

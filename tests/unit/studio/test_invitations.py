@@ -13,8 +13,15 @@ import pytest
 from sqlalchemy import insert, update
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import open_engine, passkeys, roles
-from tacit.studio.accounts import MOST_INVITATIONS, Account, Accounts, Role
+from tacit.studio.accounts import (
+    MOST_INVITATIONS,
+    Account,
+    Accounts,
+    Role,
+    open_engine,
+    passkeys,
+    roles,
+)
 from tacit.studio.guess_limits import GuessLimits
 from tests.support.studio import PASSWORD, WEAK_HASHER, Browser, Tried
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.counting import count_reported
-from tacit.studio.model_figures import hidden_classes, without_small_clusters
-from tacit.studio.model_request import ModelRequest
-from tacit.studio.model_training import train
+from tacit.records import count_reported
+from tacit.studio.model_training import hidden_classes, train, without_small_clusters
+from tacit.studio.models import ModelRequest
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 

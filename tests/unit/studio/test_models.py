@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 from tacit import disguise, mine, reconstruct
-from tacit.counting import PatternTable, count_reported
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, recall
-from tacit.sampling.incomplete_patterns import count_codes
+from tacit.records import PatternTable, count_codes, count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import accuracy_round
-from tacit.studio.model_folder import ModelFolder
-from tacit.studio.model_request import ModelRequest
 from tacit.studio.model_training import SEED, train
+from tacit.studio.models import ModelFolder, ModelRequest
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 from tests.support.studio import MARKUP, Tried, reports, send, survey, tried

@@ -12,17 +12,16 @@ import pyreadstat
 import pytest
 
 from tacit import reconstruct
+from tacit.collect.store import Store
 from tacit.errors import DataError
-from tacit.sampling.incomplete_patterns import IncompletePatterns, answered, count_codes
-from tacit.service.store import Store
+from tacit.records import count_codes
 from tacit.studio.accounts import Role
-from tacit.studio.codebook import codebook, r_script
 from tacit.studio.disclosure import answering
 from tacit.studio.group_tables import group_table
-from tacit.studio.labelled_records import LabelledRecords
-from tacit.studio.question_results import question_results
+from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import Release, Releases
-from tacit.studio.survey_report import survey_report
+from tacit.studio.report import survey_report
+from tacit.studio.results import question_results
 from tests.support.free_text_surveys import FREE, response_with
 from tests.support.optional_surveys import ANALYSED, DAY, fill, stored_codes
 from tests.support.studio import tried
@@ -47,7 +46,7 @@ def test_a_release_survives_a_restart_with_its_missing_answers(
     for _ in range(2):  # counted, then read from the folder
         found = Releases(store, tmp_path).newest(ANALYSED)
         assert found is not None
-        assert isinstance(found.counts, IncompletePatterns)
+        assert found.counts.absent is not None
         assert found.counts.n_records == N
         for name in ANALYSED.design.schema.names:
             one, other = found.reconstruction.table([name]), expected.table([name])
@@ -88,7 +87,7 @@ def declining(n_declined: int, n: int = 600) -> Release:
 def groups_of(release: Release, name: str) -> np.ndarray:
     """How many people of each place the table of a question has."""
     records = answering(release, ["place", name])
-    return answered(records.counts, ["place", name]).marginal(["place"])
+    return records.counts.complete(["place", name]).marginal(["place"])
 
 
 def test_results_less_a_table_do_not_tell_who_declined() -> None:

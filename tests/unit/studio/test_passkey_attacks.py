@@ -15,8 +15,8 @@ from sqlalchemy import insert, update
 from webauthn.helpers import bytes_to_base64url
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import passkeys as table
 from tacit.studio.accounts import Role
+from tacit.studio.accounts import passkeys as table
 from tacit.studio.passkeys import Passkeys, SiteOrigin
 from tests.support.studio import Tried
 

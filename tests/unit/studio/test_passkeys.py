@@ -12,8 +12,7 @@ import pytest
 from webauthn.helpers import bytes_to_base64url
 
 from tacit.errors import DataError
-from tacit.studio.account_tables import open_engine
-from tacit.studio.accounts import Role
+from tacit.studio.accounts import Role, open_engine
 from tacit.studio.passkeys import CHALLENGE_SECONDS, Challenges, Passkeys, SiteOrigin
 from tests.support.studio import PASSWORD, Tried
 

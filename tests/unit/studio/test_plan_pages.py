@@ -14,7 +14,7 @@ from tacit import related, unrelated
 from tacit.errors import DataError
 from tacit.plan import SurveyPlan, plan, tradeoff
 from tacit.studio.accounts import Role
-from tacit.studio.plan_form import MOST_CATEGORIES, PlanForm
+from tacit.studio.plan_pages import MOST_CATEGORIES, PlanForm
 from tests.support.studio import MARKUP, Browser, Tried, tried
 
 pytestmark = pytest.mark.slow

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from tacit import disguise, reconstruct, related
-from tacit.counting import count_reported
 from tacit.plan import plan
 from tacit.reconstruction import simplex
-from tacit.studio.question_results import (
+from tacit.records import count_reported
+from tacit.studio.release import Release
+from tacit.studio.results import (
     effective_respondents,
+    group_warnings,
     question_results,
     question_texts,
 )
-from tacit.studio.release import Release
-from tacit.studio.result_warnings import group_warnings
 from tacit.survey import Published, survey_from_dict
 from tests.support.studio import reports, survey
 

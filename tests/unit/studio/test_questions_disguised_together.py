@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tacit import disguise
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio.disclosure import hidden_table
-from tacit.studio.question_results import hidden_questions, question_results
 from tacit.studio.release import Release
+from tacit.studio.results import hidden_questions, question_results
 from tacit.survey import Published, survey_from_text
 
 SURVEY = Published(

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.counting import count_reported
-from tacit.counting.count_file import StoredCounts
+from tacit.collect.store import Store
 from tacit.errors import DataError
-from tacit.files import Origin
-from tacit.service.store import Store
+from tacit.records import Origin, count_reported
+from tacit.records.count_file import StoredCounts
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release, Releases
-from tacit.studio.release_history import ReleaseHistory
+from tacit.studio.results import ReleaseHistory
 from tests.support.studio import Tried, reports, send, survey, tried
 
 pytestmark = pytest.mark.slow
@@ -261,8 +260,8 @@ def test_a_process_that_is_killed_while_it_makes_a_release_leaves_the_one_before
     code = (
         "import os, sys, signal\n"
         "from pathlib import Path\n"
-        "from tacit.service.store import Store\n"
-        "from tacit.studio.studio_server import studio_of\n"
+        "from tacit.collect.store import Store\n"
+        "from tacit.studio.server import studio_of\n"
         "replaced, real = [], os.replace\n"
         "def killed(*given, **named):\n"
         "    replaced.append(1)\n"

@@ -13,7 +13,7 @@ from tacit import reconstruct
 from tacit.errors import FileError
 from tacit.studio.accounts import Role
 from tacit.studio.release import Releases
-from tacit.studio.release_history import ReleaseHistory, ReleasePoint, history_figures
+from tacit.studio.results import ReleaseHistory, ReleasePoint, history_figures
 from tests.support.studio import reports, send, tried
 
 pytestmark = pytest.mark.slow

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import run
-from tacit.counting import count_reported
-from tacit.service.store import Store
+from tacit.collect.store import Store
+from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
-from tacit.studio.report_pdf import survey_report_pdf
-from tacit.studio.survey_report import survey_report_html
+from tacit.studio.report import survey_report, survey_report_pdf
 from tacit.survey import Published, publish, survey_from_dict
 from tests.support.grids import thinned
 from tests.support.page_surveys import HOSTILE, every_kind
@@ -124,7 +123,7 @@ def test_the_suffix_says_which_report_the_command_writes(folder: Path) -> None:
     assert run([*given, "report.html"]) == 0
     release = released(survey(), 150)
     assert (folder / "report.pdf").read_bytes() == survey_report_pdf(release)
-    assert (folder / "report.html").read_bytes() == survey_report_html(release)
+    assert (folder / "report.html").read_bytes() == survey_report(release).encode()
 
 
 @pytest.mark.parametrize(

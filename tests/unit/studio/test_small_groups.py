@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tacit.studio.small_groups import SMALLEST_GROUP, Cells, determined
-from tacit.studio.small_groups import hidden_cells as hidden_with
+from tacit.studio.disclosure import SMALLEST_GROUP, Cells, determined
+from tacit.studio.disclosure import hidden_cells as hidden_with
 
 TABLES = st.sampled_from([(2, 2), (2, 3), (4, 3), (2, 2, 2), (2, 3, 2), (3, 4, 2)]).flatmap(
     lambda shape: arrays(float, shape, elements=st.integers(-5, 60).map(float))

@@ -13,9 +13,8 @@ import pytest
 
 from tacit import reconstruct
 from tacit.studio.accounts import Account, Role
-from tacit.studio.api_description import api_description
-from tacit.studio.api_pages import API_PAGES
-from tacit.studio.studio_server import PAGES
+from tacit.studio.api import ROUTES, api_description
+from tacit.studio.server import PAGES
 from tacit.survey import example, survey_from_text
 from tests.support.studio import Browser, Tried, tried
 
@@ -85,7 +84,7 @@ def test_the_description_is_a_correct_openapi_document(studio: Tried) -> None:
 
 
 def test_every_route_of_the_api_has_a_note_and_others_have_none() -> None:
-    assert {page for page in PAGES if page.note} == set(API_PAGES)
+    assert {page for page in PAGES if page.note} == set(ROUTES)
     assert all(page.path.startswith("/api/") == (page.note is not None) for page in PAGES)
 
 
@@ -156,7 +155,7 @@ def test_results_and_tables_are_those_of_the_library(studio: Tried) -> None:
 def test_groups_with_few_people_have_no_numbers(
     studio: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.studio.small_groups.SMALLEST_GROUP", 100_000)
+    monkeypatch.setattr("tacit.studio.disclosure.SMALLEST_GROUP", 100_000)
     studio.store.close_survey(studio.mine.survey.fingerprint)
     client = program(studio, studio.account("Ada", Role.VIEWER), Role.VIEWER)
     path = f"/api/surveys/{studio.mine.slug}/table?row=stole&column=site"

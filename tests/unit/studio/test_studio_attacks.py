@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tacit.studio.accounts import Role
-from tacit.studio.model_folder import STOPPED
+from tacit.studio.models import STOPPED
 from tacit.studio.site import HEADERS, MOST_FIELDS
 from tests.support.drafts import draft_in
 from tests.support.studio import Browser, Tried, reports, send

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tacit import mine
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio import drafts
 from tacit.studio.accounts import Role
-from tacit.studio.draft_document import DraftDocument
-from tacit.studio.model_folder import StoredModel
+from tacit.studio.drafts import DraftDocument
+from tacit.studio.models import StoredModel
 from tests.support.drafts import TEXT, draft_in
 from tests.support.studio import Browser, Tried, reports
 

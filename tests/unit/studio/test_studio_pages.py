@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tacit import reconstruct
-from tacit.service.page import content
+from tacit.collect.page import content
 from tacit.studio.accounts import Role
 from tacit.survey import example
 from tests.support.studio import MARKUP, PASSWORD, Browser, Tried, reports, send, survey, tried

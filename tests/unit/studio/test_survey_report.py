@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
-from tacit.channel import (
+from tacit.cli.main import run
+from tacit.core.channel import (
     FAMILIES,
     christofides,
     crosswise,
@@ -22,15 +24,20 @@ from tacit.channel import (
     matrix,
     related,
     triangular,
+    truthful,
     uniform_perturbation,
     unrelated,
 )
-from tacit.cli.main import run
-from tacit.counting import count_reported
+from tacit.records import count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release
-from tacit.studio.survey_methods import FAMILY_WORDS, REFERENCES, cited, design_sentences
-from tacit.studio.survey_report import survey_report
+from tacit.studio.report import (
+    REFERENCES,
+    design_sentences,
+    methods_sentences,
+    references,
+    survey_report,
+)
 from tacit.survey import Published, publish
 from tests.support.page_surveys import HOSTILE, every_kind
 from tests.support.studio import MARKUP, reports, survey, tried
@@ -92,15 +99,16 @@ def test_the_methods_name_design_records_and_references() -> None:
     assert "smokes: with probability 5/6 the true answer" in text
     assert "One draw decides for all" in text
     shown = unescape(text.partition("References</h2>")[2])
+    design = release.survey.design
     assert [
-        full for full in cited(design_sentences(release.survey.design)) if full not in shown
+        full for full in references(design, design_sentences(design)) if full not in shown
     ] == []
     assert REFERENCES["Clopper & Pearson, 1934"] in shown
-    assert len(cited(["nothing"])) == 0
+    plain = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], truthful())])
+    assert references(plain, ["nothing"]) == []
 
 
 def test_every_family_has_words_with_its_parameters_and_a_reference() -> None:
-    assert set(FAMILY_WORDS) == set(FAMILIES)
     attribute = Attribute("a", ["no", "yes"])
     coins = [
         *(triangular("1/7"), mangat("1/7"), mangat_singh("1/3", "1/7"), kuk("6/7", "1/7", 3)),
@@ -110,9 +118,25 @@ def test_every_family_has_words_with_its_parameters_and_a_reference() -> None:
     ]
     assert {coin.family for coin in coins} == set(FAMILIES) - {"truthful"}
     for coin in coins:
-        (sentence,) = design_sentences(Design(Schema([attribute]), [Group(["a"], coin)]))
+        design = Design(Schema([attribute]), [Group(["a"], coin)])
+        (sentence,) = design_sentences(design)
         assert "1/7" in sentence
-        assert len(cited([sentence])) == 1
+        (source,) = references(design, [sentence])
+        surname, year = source.partition(",")[0], re.search(r"\((\d{4})\)", source)
+        assert year is not None
+        assert re.search(rf"\({surname}.*, {year[1]}\)", sentence)
+
+
+def test_what_the_methods_always_cite_is_a_reference_whatever_the_families_are() -> None:
+    design = Design(Schema([Attribute("a", ["no", "yes"])]), [Group(["a"], kuk("6/7", "1/7", 3))])
+    texts = methods_sentences(released(survey(), 200))
+    cited = {
+        (name, year) for text in texts for name, year in re.findall(r"\((\w+)[^()]*(\d{4})", text)
+    }
+    assert {("Warner", "1965"), ("Huang", "2008"), ("Susko", "2013")} <= cited
+    sources = references(design, texts)
+    for name, year in cited:
+        assert [s for s in sources if s.startswith(name) and f"({year})" in s], name
 
 
 def test_a_misfit_is_a_warning() -> None:

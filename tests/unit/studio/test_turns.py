@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tacit.studio.turns import Turns
+from tacit.studio.site import Turns
 
 
 async def _stays() -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tacit.errors import DataError
-from tacit.studio import logo_pages
+from tacit.studio import draft_pages
 from tacit.studio.accounts import Role
-from tacit.studio.logo_pages import LONGEST_UPLOAD, MOST_PARTS, uploaded
+from tacit.studio.draft_pages import LONGEST_UPLOAD, MOST_PARTS, uploaded
 from tests.support.drafts import draft_in
 from tests.support.studio import Browser, Tried
 
@@ -153,7 +153,7 @@ def test_an_upload_is_parsed_only_for_those_who_may_send_it(
     name, browser, path = visitor
     parsed: list[int] = []
     monkeypatch.setattr(
-        logo_pages, "uploaded", lambda kind, body: parsed.append(len(body)) or uploaded(kind, body)
+        draft_pages, "uploaded", lambda kind, body: parsed.append(len(body)) or uploaded(kind, body)
     )
     assert browser.post(path, content=nested(10)).status_code == VISITORS[name]
     assert parsed == ([len(nested(10))] if name == "owner" else [])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit.cli.simulate import made_up
+from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import SurveyError
-from tacit.question_conditions import DOES_NOT_APPLY
 from tacit.survey import Published, Survey, survey_from_dict, survey_from_text
 
 BLANK = DOES_NOT_APPLY

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tacit import mine
-from tacit.counting import count_reported
 from tacit.errors import DataError, FileError, SurveyError
+from tacit.records import count_reported
 from tacit.studio.accuracy_round import QUESTION, accuracy_round, model_fingerprint
 from tacit.survey import Published, survey_from_dict
 from tests.support.device_models import round_survey

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tacit.collect.store import code_type
 from tacit.errors import SurveyError
-from tacit.service.store import code_type
 from tacit.survey import Published, example, survey_from_dict, survey_from_text
-from tacit.survey.optional_answers import missing_together
+from tacit.survey.survey import missing_together
 from tests.support.optional_surveys import ANALYSED, OPTIONAL
 from tests.support.page_surveys import OPEN, every_kind, published, yes_no
 

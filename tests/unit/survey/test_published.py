@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tacit import Design
-from tacit.bounds import bound_of
+from tacit.core.bounds import DesignReports
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
-from tacit.survey.disclosure_bound import understates
+from tacit.survey.published import understates
 
 SURVEY = survey_from_text(example())
 
@@ -103,9 +103,8 @@ def test_the_bound_counts_every_disguised_answer_and_says_what_undisguised_ones_
     assert bound["prior"] == "uniform"
     assert list(bound["attributes"]) == list(SURVEY.design.schema.names)
     painkillers = bound["attributes"]["painkillers"]
-    alone = bound_of(
-        SURVEY.design, "painkillers", seen=[SURVEY.design.group_of("painkillers")]
-    ).accuracy
+    seen = [SURVEY.design.group_of("painkillers")]
+    alone = DesignReports(SURVEY.design, seen).bound("painkillers").accuracy
     assert alone < painkillers["disguised"]["guess"] < 1
     assert painkillers["all"] == {"guess": 1.0, "certainty": 1.0}
     assert bound["attributes"]["site"]["disguised"] is None

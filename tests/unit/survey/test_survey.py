@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, forced, related, truthful, unrelated
-from tacit.channel import FAMILIES
+from tacit.core.channel import FAMILIES
 from tacit.errors import SurveyError
 from tacit.survey import example, json_schema, survey_from_dict, survey_from_text
 

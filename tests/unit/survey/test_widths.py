@@ -21,7 +21,7 @@ from tacit import (
     related,
     truthful,
 )
-from tacit.channel import Coin
+from tacit.core.channel import Coin
 from tacit.errors import DataError
 from tacit.reconstruction import reconstruct
 from tacit.survey import widths

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.survey import example, survey_from_text
-from tacit.survey.yaml_patch import comments, patched, to_yaml
-from tacit.survey.yaml_source import parse
+from tacit.survey.yaml_text import comments, parse, patched, to_yaml
 
 EXAMPLE = example()
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tacit.errors import SurveyError
-from tacit.survey import survey_from_text, yaml_source
+from tacit.survey import survey_from_text, yaml_text
 
 SMALL = """\
 title: {{en: Smoking, fr: Tabac}}
@@ -36,7 +36,7 @@ def test_question_marks_between_braces_are_taken_as_people_write_them() -> None:
 def test_without_libyaml_the_error_shows_the_line_in_quotes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(yaml_source, "LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(yaml_text, "LOADER", yaml.SafeLoader)
     (told,) = problems(QUESTIONS)
     assert told.startswith("f.yaml:7: not YAML: ")
     corrected = 'text: {en: "Do you smoke?", fr: "Fumez-vous ?"}'

@@ -1,4 +1,7 @@
-"""grow: a decision tree from reports, level by level, that accounts for the noise of the disguise.
+"""grow: a decision tree, level by level, from the tables of its nodes (see `tables`).
+
+The tables come from reports, unbiased and with the noise of the disguise, or from weighted true
+records: a reconstructed joint table, or resampled counts of a forest.
 
 At a node E the tables P(E, v, c) of every attribute are reconstructed (Du & Zhan 2003, section 4.2,
 for one related group; Soni & Shrivastva 2013 for two to four; here for any design). The node gets
@@ -16,29 +19,303 @@ more report.
 leaves are pure. A node with one class left is pure. A node with none left is empty and takes its
 parent's class. Noise means that of the disguise alone, so undisguised records give a plain tree;
 sampling noise of the true records is left to pruning.
+
+Criteria:
+
+    entropy   ID3, one branch per category      H(S) - sum_v |S_v|/|S| H(S_v)
+    gini      CART, one category or the others  G(S) - |S_v|/|S| G(S_v) - |S_o|/|S| G(S_o)
+
+H = - sum_c Q_c log2 Q_c and G = 1 - sum_c Q_c^2 (Du & Zhan 2003, section 4.2; Breiman et al. 1984).
+Shares here are of all records, so gains are |S| times as large; their order at a node is the same.
+Negative shares count as 0, those of S too: its impurity is that of its own shares, the same for all
+attributes. A split that is not possible has the gain minus infinity.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
-from tacit.arrays import Array, Index, Mask
-from tacit.mine.tree.criteria import summed
-from tacit.mine.tree.node_tables import NodeTables
-from tacit.mine.tree.split_choice import GrowthSettings, best_splits
-from tacit.mine.tree.tables_of_reports import root_tables
+from tacit.core.arrays import Array, Index, Mask
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import ClassTables, NodeTables, RecordSums, RowTables, root_tables
 from tacit.mine.tree.tree import NONE, Tree, first_largest
-from tacit.mine.tree.tree_reports import TreeReports
-from tacit.reconstruction.linear_estimate import covariance_of_means
+from tacit.reconstruction.estimate import covariance_of_means
 
 #: Shares below this, and variances below this share of the second moment, are rounding errors.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
+#: Smaller than any share, but its logarithm is finite.
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class BestMoments(NamedTuple):
+    """Moments of the splits (see `ClassTables.moments`), and those of the nodes, `whole`."""
+
+    own: Array
+    cross: Array
+    whole: Array
+
+
+@dataclass(eq=False)
+class BestSplits:
+    """The best split of each node so far, padded to the largest number of categories.
+
+    `option` is the category to split by, for criteria that need one. `moments` is None without
+    noise.
+    """
+
+    gain: Array
+    attribute: Index
+    option: Index
+    value: Array
+    moments: BestMoments | None = None
+
+
+class SplitCriterion(ABC):
+    """A way to split nodes; its options are the splits that an attribute allows."""
+
+    name: str
+
+    @abstractmethod
+    def impurity(self, table: Array) -> Array:
+        """|S| times the impurity of class shares, along the last axis."""
+
+    @abstractmethod
+    def gains(self, table: Array) -> Array:
+        """Gain of each option from P(E, v, c), nodes x options."""
+
+    @abstractmethod
+    def options(self, categories: Mask) -> Mask:
+        """Whether each option is significant, given whether each category is."""
+
+    @abstractmethod
+    def large(self, shares: Array, least: float) -> Mask:
+        """Whether each option has two branches of at least this share; nodes x categories."""
+
+    @abstractmethod
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        """The branch of each category, nodes x `most` categories; NONE if it does not exist."""
+
+    @abstractmethod
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
+
+
+class EntropyCriterion(SplitCriterion):
+    """ID3: one branch per category."""
+
+    name = "entropy"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)[..., None]
+        share = np.maximum(table, _TINY) / np.maximum(total, _TINY)
+        return np.asarray(-summed(table * np.log2(share), -1))
+
+    def gains(self, table: Array) -> Array:
+        positive, whole = np.maximum(table, 0), np.maximum(summed(table, 1), 0)
+        gain = self.impurity(whole) - summed(self.impurity(positive), 1)
+        possible = np.count_nonzero(summed(positive, -1) > 0, axis=1) > 1
+        return np.where(possible, gain, -np.inf)[:, None]
+
+    def options(self, categories: Mask) -> Mask:
+        return np.asarray(categories.any(axis=1, keepdims=True))
+
+    def large(self, shares: Array, least: float) -> Mask:
+        return np.asarray(np.count_nonzero(shares >= least, axis=1)[:, None] > 1)
+
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories, NONE)
+
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        return split.value, None if split.moments is None else split.moments.own
+
+
+class GiniCriterion(SplitCriterion):
+    """CART: one category against the others, as on one-hot data."""
+
+    name = "gini"
+
+    def impurity(self, table: Array) -> Array:
+        total = summed(table, -1)
+        return np.asarray(total - summed(table**2, -1) / np.where(total > 0, total, 1.0))
+
+    def gains(self, table: Array) -> Array:
+        both = summed(table, 1)[:, None]
+        positive, others = np.maximum(table, 0), np.maximum(both - table, 0)
+        gain = self.impurity(np.maximum(both, 0)) - self.impurity(positive) - self.impurity(others)
+        possible = (summed(positive, -1) > 0) & (summed(others, -1) > 0)
+        return np.where(possible, gain, -np.inf)
+
+    def options(self, categories: Mask) -> Mask:
+        return categories
+
+    def large(self, shares: Array, least: float) -> Mask:
+        others = shares.sum(axis=1, keepdims=True) - shares
+        return np.asarray((shares >= least) & (others >= least))
+
+    def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        categories = np.arange(most)
+        return np.where(categories < sizes[:, None], categories != option[:, None], NONE)
+
+    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        at = np.arange(len(split.option)), split.option
+        value = split.value[at]
+        both = np.stack([value, split.value.sum(axis=1) - value], axis=1)
+        if split.moments is None:
+            return both, None
+        moment, cross = split.moments.own[at], split.moments.cross[at]
+        others = split.moments.whole - cross - cross.swapaxes(1, 2) + moment
+        return both, np.stack([moment, others], axis=1)
+
+
+CRITERIA: dict[str, SplitCriterion] = {
+    criterion.name: criterion for criterion in (EntropyCriterion(), GiniCriterion())
+}
+
+
+def summed(table: Array, axis: int) -> Array:
+    """The sum along the second or the last axis, by planes: faster than many short sums."""
+    planes = (table[:, i] if axis == 1 else table[..., i] for i in range(table.shape[axis]))
+    return np.asarray(reduce(np.add, planes))
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How to grow.
+
+    caution: the standard errors by which a split must exceed noise. max_depth: the largest depth.
+    least: the smallest share of a branch; a smaller one takes the class of its parent, and a split
+    needs two others and a gain. tries: how many attributes a node tries, drawn at random (Breiman,
+    "Random forests", Machine Learning 45, 2001, as scikit-learn implements it); the others if none
+    of these has a possible split. rounding: gains closer than this are equal, and the first
+    attribute and option are taken: the two options of a yes/no attribute are the same split, and
+    with shares cut at zero many attributes give only pure nodes. Rounding errors should not choose
+    among them.
+    """
+
+    criterion: SplitCriterion
+    caution: float = 0.0
+    max_depth: int | None = None
+    least: float = 0.0
+    tries: int | None = None
+    rounding: float = 1e-12
+
+    def least_dependence(self, n_categories: int, n_classes: int) -> float:
+        """Standard errors that some cell of a table must exceed."""
+        return self._as_rare((n_categories - 1) * (n_classes - 1))
+
+    def least_lead(self, n_attributes: int) -> float:
+        """Standard errors by which a class must lead that of the parent."""
+        return self._as_rare(math.sqrt(n_attributes)) if self.caution else 0.0
+
+    def _as_rare(self, tries: float) -> float:
+        """Standard errors that noise exceeds as often in this many tries as `caution` in one."""
+        return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
+
+
+def best_splits(
+    settings: GrowthSettings, tables: NodeTables, rng: np.random.Generator | None = None
+) -> BestSplits:
+    """The split with the largest gain at each node, among those that exceed noise."""
+    reports = tables.reports
+    best = _no_splits(settings, tables)
+    free = tables.choices > 1
+    free[:, reports.target] = False
+    if settings.tries is None or settings.tries >= len(reports.features):
+        _improve(best, settings, tables, free)
+        return best
+    assert rng is not None
+    drawn = rng.random((tables.n, len(reports.features)))
+    largest = np.partition(drawn, settings.tries - 1, axis=1)[:, [settings.tries - 1]]
+    tried = np.zeros_like(free)
+    tried[:, reports.features] = drawn <= largest
+    _improve(best, settings, tables, free & tried)
+    stuck = best.attribute == NONE
+    if stuck.any():
+        _improve(best, settings, tables, free & ~tried & stuck[:, None])
+    return best
+
+
+def _improve(best: BestSplits, settings: GrowthSettings, tables: NodeTables, tried: Mask) -> None:
+    """Take the best split of each node by the attributes to try, if it is better."""
+    for split in tables.splits(tried):
+        gains = _gains(settings, split, tried[:, split.attributes])
+        if isinstance(split, ClassTables) and best.moments is not None:
+            _drop_noise(settings, tables, split, gains, best.gain)
+        option = (gains >= gains.max(axis=2, keepdims=True) - settings.rounding).argmax(axis=2)
+        gain = np.take_along_axis(gains, option[..., None], axis=2)[..., 0]
+        which = np.full(tables.n, NONE)
+        for i in range(len(split.attributes)):
+            better = gain[:, i] > best.gain + settings.rounding
+            best.gain[better], which[better] = gain[better, i], i
+        _replace(best, split, which, option)
+
+
+def _gains(settings: GrowthSettings, split: ClassTables | RecordSums, tried: Mask) -> Array:
+    """The gain of each option, nodes x attributes x options; minus infinity if it is not tried."""
+    value, criterion = split.value[tried], settings.criterion
+    gains = criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
+    if settings.least:
+        large = criterion.large(value.sum(axis=2), settings.least)
+        gains = np.where(large, gains, -np.inf)
+    all_gains = np.full((*tried.shape, gains.shape[1]), -np.inf)
+    all_gains[tried] = gains
+    return all_gains
+
+
+def _drop_noise(
+    settings: GrowthSettings, tables: NodeTables, split: ClassTables, gains: Array, best: Array
+) -> None:
+    """Set the gains of options within noise to minus infinity, where they exceed the best."""
+    nodes, which = np.nonzero(gains.max(axis=2) > best[:, None] + settings.rounding)
+    if not len(nodes):
+        return
+    beyond, noise = split.noise(nodes, which)
+    floor = tables.variance_floor(np.full(tables.n, split.attributes[0]))[nodes, None, None]
+    stderr = np.sqrt(noise**2 + floor / tables.reports.n_records)
+    least = settings.least_dependence(*beyond.shape[1:]) * stderr
+    options = settings.criterion.options(np.asarray((np.abs(beyond) >= least).any(axis=2)))
+    gains[nodes, which] = np.where(options, gains[nodes, which], -np.inf)
+
+
+def _no_splits(settings: GrowthSettings, tables: NodeTables) -> BestSplits:
+    n, c = tables.n, tables.reports.sizes[tables.reports.target]
+    value = np.zeros((n, max(tables.reports.sizes), c))
+    moments = None
+    if settings.caution > 0 and not tables.reports.exact:
+        moment, cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
+        moments = BestMoments(moment, cross, tables.by_class()[1])
+    gain = np.full(n, settings.rounding if settings.least else -np.inf)
+    return BestSplits(gain, np.full(n, NONE), np.zeros(n, np.intp), value, moments)
+
+
+def _replace(
+    best: BestSplits, split: ClassTables | RecordSums, which: Index, option: Index
+) -> None:
+    """Take the split by one of the attributes at the nodes where it is better."""
+    nodes = np.flatnonzero(which != NONE)
+    if not len(nodes):
+        return
+    better, k = which[nodes], split.value.shape[2]
+    best.attribute[nodes] = np.take(split.attributes, better)
+    best.option[nodes] = option[nodes, better]
+    best.value[nodes] = 0
+    best.value[nodes, :k] = split.value[nodes, better]
+    if isinstance(split, ClassTables) and best.moments is not None:
+        moment, cross, _ = best.moments
+        moment[nodes, :k], cross[nodes, :k] = split.moments(nodes, better)
+
+
 _COLUMNS = (
     "parent",
     "depth",
@@ -46,9 +323,10 @@ _COLUMNS = (
     "label",
     "value",
     "moment",
-    "unseen",
+    "variance_floor",
     "attribute",
     "child",
+    "gain",
 )
 
 
@@ -57,24 +335,27 @@ class GrowingTree:
 
     caution: a node is split if its share is this many standard errors above zero.
     lead: a node has its own class if that leads the parent's by this many standard errors.
+    least: a smaller node takes the class of its parent; one twice as large is split.
     """
 
-    def __init__(self, reports: TreeReports, caution: float, lead: float) -> None:
-        self.reports, self.caution, self.lead = reports, caution, lead
+    def __init__(
+        self, reports: TreeReports, caution: float, lead: float, least: float = 0.0
+    ) -> None:
+        self.reports, self.caution, self.lead, self.least = reports, caution, lead, least
         k, c = max(reports.sizes), reports.sizes[reports.target]
         self.n = 0
         self.parent, self.depth = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.label_source, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
-        self.unseen = np.zeros(0)
+        self.variance_floor, self.gain = np.zeros(0), np.zeros(0)
         self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
 
     def add(
-        self, parent: Index, value: Array, moment: Array | None, unseen: Array | float = 0.0
+        self, parent: Index, value: Array, moment: Array | None, floor: Array | float = 0.0
     ) -> Index:
         """Add nodes with these parents, P(node, class) and second moments; gives their numbers.
 
-        None means second moments without noise, those of true answers. `unseen` is what one more
+        None means second moments without noise, those of true answers. `floor` is what one more
         report could add to them.
         """
         if moment is None:
@@ -84,65 +365,70 @@ class GrowingTree:
         for name in _COLUMNS:
             setattr(self, name, _with_room(getattr(self, name), self.n))
         self.parent[new], self.value[new], self.moment[new] = parent, value, moment
-        self.unseen[new] = unseen
+        self.variance_floor[new] = floor
         self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
         self.attribute[new], self.child[new] = NONE, NONE
-        own = first_largest(value)
-        above = np.where(parent == NONE, own, self.label[parent])
-        sure = (parent == NONE) | self._leads(new, own, above)
-        self.label[new] = np.where(sure, own, above)
+        largest = first_largest(value)
+        above = np.where(parent == NONE, largest, self.label[parent])
+        sure = (parent == NONE) | self._leads(new, largest, above)
+        self.label[new] = np.where(sure, largest, above)
         self.label_source[new] = np.where(sure, new, self.label_source[parent])
         return new
 
-    def split(self, nodes: Index, attribute: Index, child: Index) -> None:
+    def split(self, nodes: Index, attribute: Index, child: Index, gain: Array | float = 0) -> None:
         """Split nodes by attributes (NONE: not at all), whose categories lead to these children."""
-        self.attribute[nodes], self.child[nodes] = attribute, child
+        self.attribute[nodes], self.child[nodes], self.gain[nodes] = attribute, child, gain
 
     def may_split(self, nodes: Index) -> Mask:
         """Whether the nodes' shares exceed noise and include more than one class."""
         value = self.value[nodes]
         total = summed(value, -1)
         mixed = summed((value > _NOTHING).astype(np.float64), -1) > 1
+        if self.least:
+            mixed &= total >= 2 * self.least
         if self.caution == 0:
             return np.asarray(mixed)
         noise = self._noise(nodes).sum(axis=(-2, -1))
         return np.asarray(mixed & (total > self.caution * np.sqrt(np.maximum(noise, 0))))
 
     def tree(self) -> Tree:
-        """The tree, its nodes in depth-first order."""
+        """The tree, its nodes in the order they were added."""
         n = self.n
         value, moment = self.value[:n], self.moment[:n]
         records = self.reports.n_records
-        covariance = covariance_of_means(moment, value[:, :, None], value[:, None], records)
-        found = Tree(
+        return Tree(
             self.attribute[:n],
             self.parent[:n],
             self.child[:n],
             value,
-            covariance,
+            covariance_of_means(moment, value[:, :, None], value[:, None], records),
             self.label_source[:n],
             records,
         )
-        return found.take(np.argsort(_depth_first(found.parent, self.depth[:n])))
 
-    def _leads(self, nodes: Index, own: Index, above: Index) -> Mask:
+    def _leads(self, nodes: Index, largest: Index, above: Index) -> Mask:
         """Whether the nodes' own class leads that of the parent by more than noise."""
         value = self.value[nodes]
+        if self.least:
+            return np.asarray(value.sum(axis=1) >= self.least)
         if self.lead == 0:
             return np.asarray(value.max(axis=-1) > _NOTHING)
-        known = summed(value, -1) > _NOTHING
-        noise, each = self._noise(nodes), np.arange(len(value))
-        variance = noise[each, own, own] + noise[each, above, above] - 2 * noise[each, own, above]
-        ahead = value[each, own] - value[each, above]
-        return np.asarray(known & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
+        positive = summed(value, -1) > _NOTHING
+        noise, row = self._noise(nodes), np.arange(len(value))
+        variance = (
+            noise[row, largest, largest] + noise[row, above, above] - 2 * noise[row, largest, above]
+        )
+        ahead = value[row, largest] - value[row, above]
+        return np.asarray(positive & (ahead >= self.lead * np.sqrt(np.maximum(variance, 0))))
 
     def _noise(self, nodes: Index) -> Array:
         """Covariance of P(node, class) that the disguise adds."""
         value, moment = self.value[nodes], self.moment[nodes]
         identity = np.eye(value.shape[-1])
-        own = moment - value[..., None] * identity
-        own = np.where(np.abs(own) < _ROUNDING * moment, 0.0, own)
-        return (own + self.unseen[nodes][..., None, None] * identity) / self.reports.n_records
+        added = moment - value[..., None] * identity
+        added = np.where(np.abs(added) < _ROUNDING * moment, 0.0, added)
+        floor = self.variance_floor[nodes][..., None, None] * identity
+        return (added + floor) / self.reports.n_records
 
 
 def _with_room(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
@@ -152,20 +438,6 @@ def _with_room(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic
     room = np.zeros((max(n, 2 * len(array)), *array.shape[1:]), array.dtype)
     room[: len(array)] = array
     return room
-
-
-def _depth_first(parent: Index, depth: Index) -> Index:
-    """The position of each node in depth-first order, children in the order of their numbers."""
-    order = np.argsort(depth, kind="stable")
-    levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
-    sizes, place = np.ones(len(parent), np.intp), np.zeros(len(parent), np.intp)
-    for level in levels[:0:-1]:
-        np.add.at(sizes, parent[level], sizes[level])
-    for level in levels[1:]:
-        above, before = parent[level], np.cumsum(sizes[level]) - sizes[level]
-        first = np.append(True, above[1:] != above[:-1])
-        place[level] = place[above] + 1 + before - before[first][np.cumsum(first) - 1]
-    return place
 
 
 class Frontier(NamedTuple):
@@ -182,9 +454,18 @@ def _threads() -> ThreadpoolController:
 
 
 def grow(reports: TreeReports, settings: GrowthSettings) -> Tree:
-    """The tree grown from reports."""
+    """The tree grown from reports or weighted true records, depth-first."""
+    return grow_nodes(reports, settings).tree().depth_first()
+
+
+def grow_nodes(
+    reports: TreeReports, settings: GrowthSettings, rng: np.random.Generator | None = None
+) -> GrowingTree:
+    """The nodes of a tree in the order they were added; `rng` draws the attributes to try."""
+    growing = GrowingTree(
+        reports, settings.caution, settings.least_lead(len(reports.features)), settings.least
+    )
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
-        growing = GrowingTree(reports, settings.caution, settings.least_lead(len(reports.features)))
         root = root_tables(reports)
         nodes = growing.add(np.array([NONE]), *root.by_class())
         waiting: list[Callable[[], Frontier]] = []
@@ -192,18 +473,21 @@ def grow(reports: TreeReports, settings: GrowthSettings) -> Tree:
             waiting.append(lambda: Frontier(nodes, root, 0))
         while waiting:
             frontier = waiting.pop()()
-            waiting.extend(_split(growing, settings, frontier))
-        return growing.tree()
+            waiting.extend(_split(growing, settings, frontier, rng))
+    return growing
 
 
 def _split(
-    growing: GrowingTree, settings: GrowthSettings, frontier: Frontier
+    growing: GrowingTree,
+    settings: GrowthSettings,
+    frontier: Frontier,
+    rng: np.random.Generator | None,
 ) -> Iterator[Callable[[], Frontier]]:
     """Split the nodes whose best split exceeds noise; gives the next frontiers."""
-    best, criterion = best_splits(settings, frontier.tables), settings.criterion
+    best, criterion = best_splits(settings, frontier.tables, rng), settings.criterion
     attribute, sizes = best.attribute, growing.reports.sizes
-    own_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
-    parts = criterion.branches(own_sizes, best.option, max(sizes))
+    split_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
+    parts = criterion.branches(split_sizes, best.option, max(sizes))
     n_parts = parts.max(axis=1) + 1
     value, moment = criterion.children(best)
     real = np.arange(value.shape[1]) < n_parts[:, None]
@@ -212,19 +496,99 @@ def _split(
         np.repeat(frontier.nodes, n_parts),
         value[real],
         None if moment is None else moment[real],
-        np.repeat(frontier.tables.unseen(attribute), n_parts),
+        np.repeat(frontier.tables.variance_floor(attribute), n_parts),
     )
     padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
-    growing.split(frontier.nodes, attribute, np.take_along_axis(padded, parts, axis=1))
+    gain = np.where(attribute == NONE, 0.0, best.gain)
+    growing.split(frontier.nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
     depth = frontier.depth + 1
     if depth == settings.max_depth:
         return
     branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
     last = depth + 1 == settings.max_depth
-    for some in frontier.tables.affordable(attribute, real & growing.may_split(children)):
-        below = partial(frontier.tables.below, attribute, branches, some, last)
-        yield partial(_frontier, children[some], below, depth)
+    wanted = real & growing.may_split(children)
+    for batch in frontier.tables.memory_batches(attribute, wanted):
+        below = partial(frontier.tables.children, attribute, branches, batch, last)
+        yield partial(_frontier, children[batch], below, depth)
 
 
 def _frontier(nodes: Index, tables_of: Callable[[], NodeTables], depth: int) -> Frontier:
     return Frontier(nodes, tables_of(), depth)
+
+
+def follow(tree: Tree, reports: TreeReports) -> Tree:
+    """The same tree, with the shares of its nodes and their covariance read from these reports."""
+    value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
+    root = np.zeros(1, np.intp)
+    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [(root, partial(root_tables, reports))]
+    while waiting:
+        nodes, tables_of = waiting.pop()
+        tables = tables_of()
+        value[nodes], moment[nodes] = tables.by_class()
+        attribute, child = tree.attribute[nodes], tree.child[nodes]
+        branches = branches_of(child)
+        wanted = branches == np.arange(branches.shape[1])
+        allowed = np.where(tables.events.padded(attribute), branches, NONE)
+        waiting += [
+            (child[batch], partial(tables.children, attribute, allowed, batch))
+            for batch in tables.memory_batches(attribute, wanted)
+        ]
+    covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
+    return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeWalk:
+    """One node of a tree with the weights of every pattern, so that nodes can be compared with
+    their covariance."""
+
+    tree: Tree
+    tables: RowTables
+    node: int = 0
+
+    @classmethod
+    def root(cls, tree: Tree, reports: TreeReports) -> NodeWalk:
+        """The root."""
+        return cls(tree, RowTables.root(reports))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is not split."""
+        return bool(self.tree.attribute[self.node] == NONE)
+
+    def right(self) -> Array:
+        """The weight of each pattern for P(node, class = the node's label)."""
+        weights = self.tables.by_row()[:, self.tree.label[self.node]]
+        patterns = len(self.tables.reports.shares)
+        return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
+
+    def children(self) -> Iterator[NodeWalk]:
+        """The nodes below, from the first category on."""
+        attribute, child = self.tree.attribute[[self.node]], self.tree.child[[self.node]]
+        branches = branches_of(child)
+        allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
+        for branch in np.unique(branches[branches != NONE]):
+            wanted = np.arange(branches.shape[1])[None] == branch
+            tables = self.tables.unmerged_children(attribute, allowed, wanted)
+            yield NodeWalk(self.tree, tables, int(child[0, branch]))
+
+
+def confusion_weights(tree: Tree, reports: TreeReports) -> Array:
+    """The weight of each pattern for true class c and predicted class v, patterns x c x v."""
+    n_classes = tree.value.shape[1]
+    weights = np.zeros((len(reports.shares), n_classes, n_classes))
+    waiting = [NodeWalk.root(tree, reports)]
+    while waiting:
+        walk = waiting.pop()
+        if walk.is_leaf:
+            rows, label = walk.tables.rows, tree.label[walk.node]
+            np.add.at(weights[:, :, label], rows.pattern, walk.tables.by_row())
+        else:
+            waiting += walk.children()
+    return weights
+
+
+def branches_of(child: Index) -> Index:
+    """The first category that leads where each category does, as the number of its branch."""
+    same = child[:, :, None] == child[:, None, :]
+    return np.where(child == NONE, NONE, same.argmax(axis=2))

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.mine.tree.bit_counts import BitCells, ones_of_ranges, packed, unpacked
-from tacit.mine.tree.cell_counts import CellSplits
-from tacit.mine.tree.code_counts import CodeCells, CodeRows
+from tacit.mine.tree.cells import (
+    BitCells,
+    CellSplits,
+    CodeCells,
+    CodeRows,
+    ones_of_ranges,
+    packed,
+    unpacked,
+)
 
 #: One word, two, and more; also full ones.
 WIDTHS = (3, 64, 65, 128, 200)

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful
-from tacit.channel import matrix
-from tacit.mine.tree.class_tests import class_tests
-from tacit.mine.tree.split_gate import paired, smallest_p_value
+from tacit.core.channel import matrix
+from tacit.mine.tree.likelihood import class_tests, paired, smallest_p_value
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.arrays import Array
+from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA, BestMoments, BestSplits
+from tacit.mine.tree.growth import CRITERIA, BestMoments, BestSplits
 from tacit.mine.tree.tree import NONE
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-12)

@@ -8,17 +8,25 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful, unrelated
-from tacit.arrays import Array
-from tacit.counting import count
+from tacit import (
+    Attribute,
+    Design,
+    Group,
+    Schema,
+    disguise,
+    matrix,
+    reconstruct,
+    related,
+    truthful,
+    unrelated,
+)
+from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree import cell_counts, cell_tables, row_tables
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.grown_nodes import branches_of, follow
-from tacit.mine.tree.growth import grow
-from tacit.mine.tree.split_choice import GrowthSettings
+from tacit.mine.tree import cells, tables
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, branches_of, follow, grow
+from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_reports import TreeReports
+from tacit.records import count
 
 SCHEMA = Schema(
     [
@@ -83,9 +91,9 @@ def test_what_is_looked_at_together_changes_nothing(
     settings = GrowthSettings(CRITERIA[criterion], 0.5)
     whole = grow(reports_of(name), settings)
     assert whole.depth.max() > 1
-    monkeypatch.setattr(row_tables, "ROWS", 8)
-    monkeypatch.setattr(cell_tables, "MEMORY", 8)
-    monkeypatch.setattr(cell_counts, "ROWS", 8)
+    monkeypatch.setattr(tables, "ROWS", 8)
+    monkeypatch.setattr(tables, "MEMORY", 8)
+    monkeypatch.setattr(cells, "ROWS", 8)
     parted = grow(reports_of(name), settings)
     same(parted, whole)
     same(follow(whole, reports_of(name)), whole)
@@ -225,3 +233,16 @@ def test_the_papers_procedure_has_its_errors_read_from_the_reports() -> None:
     assert known is literal.estimated_tree()
     careful = DecisionTree(design, "ill").fit(reported)
     np.testing.assert_allclose(literal.prior().stderr, careful.prior().stderr, **ROUNDING)
+
+
+@pytest.mark.parametrize("n_records", [15, 16, 17])
+def test_as_many_records_as_the_joint_table_has_cells_are_not_counted_as_cells(
+    n_records: int,
+) -> None:
+    schema = Schema([Attribute(name, ["no", "yes"]) for name in "abcd"])
+    design = Design(schema, [Group(schema.names, related(0.8))])
+    rng = np.random.default_rng(1)
+    reported = disguise(rng.integers(0, 2, (n_records, 4)), design, rng)
+    literal = DecisionTree(design, "d", caution=0).fit(reported)
+    expected = reconstruct(reported, design).table(["d"]).value
+    np.testing.assert_allclose(literal.tree_.value[0], expected, **ROUNDING)

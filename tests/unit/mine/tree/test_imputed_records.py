@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2
 
 from tacit import Attribute, Design, Group, Schema, forced, matrix, related, uniform_perturbation
-from tacit.counting import PatternTable
-from tacit.mine.tree.imputed_records import RecordPosterior
+from tacit.mine.tree.forest import RecordPosterior
+from tacit.records import PatternTable
 
 SCHEMA = Schema(
     [Attribute("a", ["x", "y", "z"]), Attribute("b", ["no", "yes"]), Attribute("c", ["no", "yes"])]

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.arrays import Array
-from tacit.channel import Coin, matrix, related, truthful, uniform_perturbation
-from tacit.counting import count
-from tacit.mine.record_split import folds_of
-from tacit.mine.tree.joint_channel import JointChannel, Mirror
-from tacit.mine.tree.joint_fit import fitted_table
-from tacit.mine.tree.joint_table import (
+from tacit.core.arrays import Array
+from tacit.core.channel import Coin, matrix, related, truthful, uniform_perturbation
+from tacit.core.channel.channel import Mirror
+from tacit.mine.tree.likelihood import (
+    JointChannel,
     TableReports,
+    fitted_table,
     maximised,
     naive_bayes_step,
     naive_bayes_table,
@@ -21,6 +20,7 @@ from tacit.mine.tree.joint_table import (
     with_uniform,
 )
 from tacit.reconstruction import reconstruct
+from tacit.records import count
 
 SCHEMA = Schema(
     [
@@ -82,7 +82,7 @@ def test_the_maps_are_the_channel_and_its_transpose(name: str) -> None:
 def test_a_mirror_keeps_or_turns_everything() -> None:
     step = Mirror(0.7, 4)
     np.testing.assert_allclose(step.matrix(), 0.7 * np.eye(4) + 0.3 * np.eye(4)[::-1])
-    np.testing.assert_allclose(step.squared().matrix(), step.matrix() ** 2)
+    np.testing.assert_allclose(step.power(2).matrix(), step.matrix() ** 2)
     assert step.T is step
 
 
@@ -137,7 +137,7 @@ def test_folds_share_out_all_reports_once() -> None:
     rng = np.random.default_rng(5)
     true = np.column_stack([rng.integers(0, k, 500) for k in SCHEMA.sizes]).astype(np.uint8)
     patterns = count(disguise(true, design, rng), design.reported)
-    parts = list(folds_of(patterns, 3, rng))
+    parts = list(patterns.folds(3, rng))
     assert sum(held.n_records for _, held in parts) == 500
     assert all(own.n_records + held.n_records == 500 for own, held in parts)
 

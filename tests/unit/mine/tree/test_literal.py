@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.arrays import Array
-from tacit.channel import related
+from tacit.core.arrays import Array
+from tacit.core.channel import related
+from tacit.core.disguise import disguise
+from tacit.core.schema import Attribute, Schema
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA
+from tacit.mine.tree.growth import CRITERIA
 from tacit.privacy.comparison import grouped
 from tacit.reconstruction import reconstruct
-from tacit.record_disguise import disguise
-from tacit.schema import Attribute, Schema
 
 NAMES = "abcdef"
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in NAMES])

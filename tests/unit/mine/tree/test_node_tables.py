@@ -21,15 +21,13 @@ import numpy as np
 import pytest
 
 from tacit import Design, Group, Schema
-from tacit.arrays import Array, Index, Mask
-from tacit.counting import PatternTable
-from tacit.mine.tree import cell_tables, class_tables, row_tables
-from tacit.mine.tree.cell_tables import CellTables
-from tacit.mine.tree.node_tables import NodeTables
-from tacit.mine.tree.row_tables import RowTables
+from tacit.core.arrays import Array, Index, Mask
+from tacit.mine.tree import tables
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import CellTables, NodeTables, RowTables
 from tacit.mine.tree.tree import NONE
-from tacit.mine.tree.tree_reports import TreeReports
 from tacit.reconstruction.report_weights import ReportWeights
+from tacit.records import PatternTable
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import random_table, reported_table
 
@@ -120,7 +118,7 @@ def levels(given: Setting, way: type[NodeTables]) -> Iterator[tuple[NodeTables, 
         branches = np.tile(parts, (len(inside), 1))
         wanted = np.tile([True, True], (len(inside), 1))
         places = np.full(len(inside), a)
-        found = found.below(places, branches, wanted)
+        found = found.children(places, branches, wanted)
         of_a = np.indices(shape)[a]
         inside = [own & part for own in inside for part in (of_a == 0, of_a > 0)]
         yield found, inside
@@ -138,7 +136,7 @@ def function(given: Setting, inside: Mask, a: int, v: int, c: int) -> Array:
 def splits(found: NodeTables) -> Iterator[tuple[int, Array, list[Array]]]:
     """Attribute, table and moments (beyond, noise, own, cross) of every split, nodes first."""
     nodes = np.arange(found.n)
-    for split in found.splits(found.reports.features):
+    for split in found.splits(np.arange(len(found.reports.sizes))[None] != found.reports.target):
         for place, a in enumerate(split.attributes):
             pairs = nodes, np.full(found.n, place)
             yield a, split.value[:, place], [*split.noise(*pairs), *split.moments(*pairs)]
@@ -214,9 +212,9 @@ def test_how_much_is_worked_on_at_once_changes_nothing(
         return [list(splits(list(levels(given, way))[-1][0])) for way in ways(given)]
 
     whole = last()
-    monkeypatch.setattr(class_tables, "_AT_ONCE", 1)
-    monkeypatch.setattr(class_tables, "_FEW_STATES", 0)
-    monkeypatch.setattr(row_tables, "_FEW_STATES", 0)
+    monkeypatch.setattr(tables, "_AT_ONCE", 1)
+    monkeypatch.setattr(tables, "_FEW_STATES", 0)
+    monkeypatch.setattr(tables, "_FEW_STATES", 0)
     for one_way, other_way in zip(whole, last(), strict=True):
         for (_, value, moments), (_, again, parted) in zip(one_way, other_way, strict=True):
             _same(again, value)
@@ -232,10 +230,10 @@ def test_children_are_parted_so_that_little_is_looked_at_together(
     found, inside = list(levels(given, way))[1]
     by, wanted = np.full(len(inside), 2), np.ones((len(inside), 3), bool)
     wanted[0, 1] = False
-    assert len(list(found.affordable(by, wanted))) == 1
-    monkeypatch.setattr(row_tables, "ROWS", 2)
-    monkeypatch.setattr(cell_tables, "MEMORY", 2)
-    parts = list(found.affordable(by, wanted))
+    assert len(list(found.memory_batches(by, wanted))) == 1
+    monkeypatch.setattr(tables, "ROWS", 2)
+    monkeypatch.setattr(tables, "MEMORY", 2)
+    parts = list(found.memory_batches(by, wanted))
     assert len(parts) == wanted.sum()
     np.testing.assert_array_equal(np.sum(parts, axis=0), wanted)
-    assert list(found.affordable(by, np.zeros((len(inside), 3), bool))) == []
+    assert list(found.memory_batches(by, np.zeros((len(inside), 3), bool))) == []

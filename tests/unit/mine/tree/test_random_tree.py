@@ -9,8 +9,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.mine import DecisionTree
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.random_tree import RandomGrowth, WeightedRecords, grow_random_tree
+from tacit.mine.tree.forest import random_growth, random_tree
+from tacit.mine.tree.growth import CRITERIA
+from tacit.mine.tree.reports import TreeReports
 
 SIZES = (2, 3, 4)
 POSSIBLE = np.array(list(product(*map(range, SIZES))))
@@ -23,11 +24,18 @@ def records_of(n: int, seed: int, n_classes: int = 3) -> tuple[np.ndarray, np.nd
     return features, classes
 
 
+def weighted_records(
+    features: np.ndarray, classes: np.ndarray, weights: np.ndarray, sizes: tuple[int, ...], k: int
+) -> TreeReports:
+    records = np.column_stack([features, classes])
+    return TreeReports.true(records, weights, (*sizes, k), len(sizes), len(records))
+
+
 def grown(criterion: str, tries: int, least: float, seed: int = 0):  # type: ignore[no-untyped-def]
     features, classes = records_of(400, 1)
-    weighted = WeightedRecords.of(features, classes, np.ones(400), SIZES, 3)
-    growth = RandomGrowth(CRITERIA[criterion], tries, least)
-    return grow_random_tree(weighted, growth, np.random.default_rng(seed))
+    weighted = weighted_records(features, classes, np.ones(400), SIZES, 3)
+    growth = random_growth(CRITERIA[criterion], tries, least=least)
+    return random_tree(weighted, growth, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -35,7 +43,7 @@ def test_a_tree_that_tries_all_attributes_predicts_like_a_decision_tree(criterio
     features, classes = records_of(400, 1)
     tree, _ = grown(criterion, 3, 1e-3)
     peer = DecisionTree(criterion=criterion).fit(features, classes)
-    found = tree.chances[tree.find(POSSIBLE)].argmax(axis=1)
+    found = tree.value[tree.find(POSSIBLE, len(SIZES))].argmax(axis=1)
     np.testing.assert_array_equal(found, peer.predict(POSSIBLE))
 
 
@@ -44,50 +52,50 @@ def test_yes_no_records_give_the_leaves_of_scikit_learn() -> None:
     features = rng.integers(0, 2, (500, 4))
     chances = 0.1 + features @ np.array([0.4, 0.2, 0.13, 0.06])
     classes = (rng.random(500) < chances).astype(np.intp)
-    weighted = WeightedRecords.of(features, classes, np.ones(500), (2,) * 4, 2)
-    growth = RandomGrowth(CRITERIA["gini"], 4, 20.0)
-    tree, gains = grow_random_tree(weighted, growth, rng)
+    weighted = weighted_records(features, classes, np.ones(500), (2,) * 4, 2)
+    growth = random_growth(CRITERIA["gini"], 4, least=20.0)
+    tree, gains = random_tree(weighted, growth, rng)
     peer = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(features, classes)
-    assert tree.n_leaves == peer.get_n_leaves()
+    assert len(tree.leaves) == peer.get_n_leaves()
     np.testing.assert_allclose(gains / gains.sum(), peer.feature_importances_, rtol=1e-9)
 
 
 def test_weights_count_like_repeated_records() -> None:
     features, classes = records_of(60, 2)
     weights = np.random.default_rng(4).integers(0, 4, 60)
-    growth = RandomGrowth(CRITERIA["gini"], 2, 3.0)
-    one = WeightedRecords.of(features, classes, weights.astype(float), SIZES, 3)
+    growth = random_growth(CRITERIA["gini"], 2, least=3.0)
+    one = weighted_records(features, classes, weights.astype(float), SIZES, 3)
     rows = np.repeat(np.arange(60), weights)
-    many = WeightedRecords.of(features[rows], classes[rows], np.ones(len(rows)), SIZES, 3)
-    first, second = (grow_random_tree(r, growth, np.random.default_rng(5))[0] for r in (one, many))
+    many = weighted_records(features[rows], classes[rows], np.ones(len(rows)), SIZES, 3)
+    first, second = (random_tree(r, growth, np.random.default_rng(5))[0] for r in (one, many))
     np.testing.assert_array_equal(first.attribute, second.attribute)
-    np.testing.assert_array_equal(first.chances, second.chances)
+    np.testing.assert_array_equal(first.value, second.value)
 
 
 def test_every_chosen_split_has_two_branches_with_enough_records() -> None:
     features, _ = records_of(400, 1)
     tree, _ = grown("gini", 2, 25.0)
-    leaves = tree.find(features)
-    assert tree.n_leaves > 3
+    leaves = tree.find(features, len(SIZES))
+    assert len(tree.leaves) > 3
     assert np.bincount(leaves)[np.unique(leaves)].min() >= 25
 
 
 def test_the_depth_is_limited() -> None:
     features, classes = records_of(400, 1)
-    weighted = WeightedRecords.of(features, classes, np.ones(400), SIZES, 3)
-    growth = RandomGrowth(CRITERIA["gini"], 2, 1.0, max_depth=1)
-    assert grow_random_tree(weighted, growth, np.random.default_rng(0))[0].n_leaves == 2
+    weighted = weighted_records(features, classes, np.ones(400), SIZES, 3)
+    growth = random_growth(CRITERIA["gini"], 2, max_depth=1)
+    assert random_tree(weighted, growth, np.random.default_rng(0))[0].leaves.size == 2
 
 
 def test_nodes_try_other_attributes_if_the_drawn_ones_allow_no_split() -> None:
     rng = np.random.default_rng(6)
     useful = rng.integers(0, 2, 200)
     features = np.column_stack([np.zeros((200, 5), np.intp), useful])
-    weighted = WeightedRecords.of(features, useful, np.ones(200), (2,) * 6, 2)
+    weighted = weighted_records(features, useful, np.ones(200), (2,) * 6, 2)
     for seed in range(20):
-        growth = RandomGrowth(CRITERIA["gini"], 1, 1.0)
-        tree, gains = grow_random_tree(weighted, growth, np.random.default_rng(seed))
-        assert tree.n_leaves == 2
+        growth = random_growth(CRITERIA["gini"], 1)
+        tree, gains = random_tree(weighted, growth, np.random.default_rng(seed))
+        assert len(tree.leaves) == 2
         assert gains.argmax() == 5
 
 
@@ -103,11 +111,11 @@ def test_rounding_of_the_weights_does_not_change_the_splits(criterion: str) -> N
     features = rng.integers(0, 3, (400, 4))
     classes = rng.integers(0, 2, 400)
     weights = np.repeat(0.1, 400)
-    growth, trees = RandomGrowth(CRITERIA[criterion], tries=2, least=0.53), []
+    growth, trees = random_growth(CRITERIA[criterion], tries=2, least=0.53), []
     for rounding in (0.0, *[2.0**-50] * 5):
         rounded = weights * (1 + rounding * rng.choice([-1, 0, 1], 400))
-        records = WeightedRecords.of(features, classes, rounded, (3,) * 4, 2)
-        trees.append(grow_random_tree(records, growth, np.random.default_rng(1))[0])
+        records = weighted_records(features, classes, rounded, (3,) * 4, 2)
+        trees.append(random_tree(records, growth, np.random.default_rng(1))[0])
     for tree in trees[1:]:
         assert np.array_equal(tree.attribute, trees[0].attribute)
         assert np.array_equal(tree.child, trees[0].child)

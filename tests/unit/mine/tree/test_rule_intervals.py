@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from tacit.errors import DataError
-from tacit.mine.tree.rule_intervals import (
+from tacit.mine.tree.view import (
     NO_NOISE,
     RuleNoise,
     confidence_limits,

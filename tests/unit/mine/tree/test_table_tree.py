@@ -8,14 +8,23 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.arrays import Array, Index
-from tacit.mine.tree.criteria import CRITERIA
-from tacit.mine.tree.table_tree import TableGrowth, grow_on_table, prices
-from tacit.mine.tree.tree import NONE
+from tacit.core.arrays import Array, Index
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, grow
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tree import NONE, Tree
 
 SIZES = (2, 2, 2, 2)
 CODES = np.array(list(product(*map(range, SIZES))))
 N = 1000.0
+
+
+def grown(table: Array, criterion: str, least: float = 10.0, max_depth: int | None = None) -> Tree:
+    settings = GrowthSettings(CRITERIA[criterion], 0.0, max_depth, least / N)
+    return grow(TreeReports.of_cells(table, (*SIZES, 2), int(N)), settings)
+
+
+def cut(tree: Tree, criterion: str, price: float) -> Tree:
+    return tree.cut(tree.prices(CRITERIA[criterion].impurity(tree.value)) <= price)
 
 
 def any_table(seed: int = 1) -> Array:
@@ -26,34 +35,34 @@ def any_table(seed: int = 1) -> Array:
 @pytest.mark.parametrize("seed", range(4))
 def test_sizes_along_the_pruning_path_are_those_of_scikit_learn(criterion: str, seed: int) -> None:
     table = any_table(seed)
-    ours = grow_on_table(table, CODES, SIZES, N, TableGrowth(CRITERIA[criterion], least=0.0))
+    ours = grown(table, criterion, least=0.0)
     rows, classes = np.repeat(CODES, 2, axis=0), np.tile([0, 1], 16)
     peer = DecisionTreeClassifier(criterion=criterion, random_state=0)
     path = peer.cost_complexity_pruning_path(rows, classes, table.ravel())
     steps = np.sqrt(path.ccp_alphas[1:-1] * path.ccp_alphas[2:])
     for alpha in steps[steps > 0]:
         peer.set_params(ccp_alpha=alpha).fit(rows, classes, table.ravel())
-        assert (ours.cut(alpha).attribute == NONE).sum() == peer.get_n_leaves()
+        assert len(cut(ours, criterion, alpha).leaves) == peer.get_n_leaves()
 
 
 def test_values_of_a_node_are_those_of_its_rows() -> None:
     table = any_table()
-    tree = grow_on_table(table, CODES, SIZES, N, TableGrowth(CRITERIA["entropy"]))
-    for leaf in np.flatnonzero(tree.attribute == NONE):
-        np.testing.assert_allclose(tree.value[leaf], table[tree.leaf == leaf].sum(axis=0))
+    tree = grown(table, "entropy")
+    leaves = tree.find(CODES, len(SIZES))
+    for leaf in tree.leaves:
+        np.testing.assert_allclose(tree.value[leaf], table[leaves == leaf].sum(axis=0))
     np.testing.assert_allclose(tree.value[0], table.sum(axis=0))
 
 
 def test_every_split_has_two_branches_of_enough_records() -> None:
-    tree = grow_on_table(any_table(), CODES, SIZES, N, TableGrowth(CRITERIA["gini"], least=80.0))
+    tree = grown(any_table(), "gini", least=80.0)
     for node in np.flatnonzero(tree.attribute != NONE):
         below = np.unique(tree.child[node][tree.child[node] != NONE])
         assert (tree.value[below].sum(axis=1) * N >= 80).sum() >= 2
 
 
 def test_the_largest_depth_is_kept() -> None:
-    growth = TableGrowth(CRITERIA["entropy"], least=0.0, max_depth=1)
-    tree = grow_on_table(any_table(), CODES, SIZES, N, growth)
+    tree = grown(any_table(), "entropy", least=0.0, max_depth=1)
     assert (tree.attribute != NONE).sum() == 1
 
 
@@ -74,23 +83,21 @@ def brute_force(attribute: Index, parent: Index, cost: Array, price: float) -> i
 
 @pytest.mark.parametrize("seed", range(3))
 def test_cut_trees_cost_least(seed: int) -> None:
-    growth = TableGrowth(CRITERIA["gini"], least=100.0)
-    tree = grow_on_table(any_table(seed), CODES, SIZES, N, growth)
+    tree = grown(any_table(seed), "gini", least=100.0)
     cost = CRITERIA["gini"].impurity(tree.value)
     for price in (1e-4, 1e-3, 3e-3, 1e-2, 0.1):
         expected = brute_force(tree.attribute, tree.parent, cost, price)
-        assert (tree.cut(price).attribute == NONE).sum() == expected
+        assert len(cut(tree, "gini", price).leaves) == expected
 
 
 def test_a_leaf_has_no_price() -> None:
-    found = prices(np.array([NONE]), np.array([NONE]), np.array([0.5]))
-    assert found.tolist() == [np.inf]
+    tree = grown(any_table(), "gini", max_depth=0)
+    assert tree.prices(np.array([0.5])).tolist() == [np.inf]
 
 
 def test_a_small_branch_takes_the_class_of_its_parent() -> None:
-    sizes, codes = (3,), np.arange(3)[:, None]
     table = np.array([[0.5, 0.1], [0.1, 0.295], [0.0, 0.005]])
-    tree = grow_on_table(table, codes, sizes, N, TableGrowth(CRITERIA["entropy"]))
-    found = tree.tree(np.array([0]), 3, 1000)
-    assert found.label.tolist() == [0, 0, 1, 0]
-    assert found.label_source.tolist() == [0, 1, 2, 0]
+    settings = GrowthSettings(CRITERIA["entropy"], least=10 / N)
+    tree = grow(TreeReports.of_cells(table, (3, 2), int(N)), settings)
+    assert tree.label.tolist() == [0, 0, 1, 0]
+    assert tree.label_source.tolist() == [0, 1, 2, 0]

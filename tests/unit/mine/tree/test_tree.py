@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.mine.tree.growth import GrowingTree
+from tacit.mine.tree.reports import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_reports import TreeReports
 
 # Attributes 0 (two categories), 1 (the class), 2 (three): the root asks 2, its second child 0.
 #   0 root: 2 = 0 -> 1, 2 = 1 -> 2, 2 = 2 -> 1
@@ -165,7 +165,7 @@ def test_nodes_come_out_in_depth_first_order_whatever_order_they_were_found_in()
     found.split(np.array([2]), np.array([2]), np.array([[3, 4, 4]]))
     found.add(np.array([1, 1]), np.array([[0.3, 0.1], [0.0, 0.1]]), None)
     found.split(np.array([1]), np.array([2]), np.array([[5, 5, 6]]))
-    tree = found.tree()
+    tree = found.tree().depth_first()
     np.testing.assert_array_equal(tree.parent, [NONE, 0, 1, 1, 0, 4, 4])
     np.testing.assert_array_equal(tree.attribute, [0, 2, NONE, NONE, 2, NONE, NONE])
     np.testing.assert_array_equal(tree.child[[0, 1, 4]], [[1, 4, NONE], [2, 2, 3], [5, 6, 6]])

@@ -8,7 +8,7 @@ import numpy as np
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.mine import DecisionTree
-from tacit.mine.tree.tree_html import MOST_LINES
+from tacit.mine.tree.view import MOST_LINES
 
 SCHEMA = Schema(
     [

@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, uniform_perturbation
-from tacit.arrays import Array
-from tacit.counting import PatternTable
+from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_rules import TreeRule, TreeRules, rules
-from tacit.mine.tree.tree_view import TreeView
+from tacit.mine.tree.view import TreeRule, TreeRules, TreeView, rules
 from tacit.privacy import report
+from tacit.records import PatternTable
 from tests.support.chance import looks_like
 from tests.support.grids import thinned
 from tests.support.tables import cells_of, reported_table

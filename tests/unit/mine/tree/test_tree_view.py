@@ -11,8 +11,9 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
+from tacit.mine.miner import schema_of_codes
 from tacit.mine.tree.tree import NONE, Tree
-from tacit.mine.tree.tree_view import TreeView, plain_schema, whole_schema
+from tacit.mine.tree.view import TreeView
 
 SCHEMA = Schema(
     [
@@ -94,16 +95,11 @@ def test_leaves_are_counted_below_every_node() -> None:
     assert view.leaves_below.tolist() == [4, 0, 3, 2, 0, 0, 0]
 
 
-def test_the_target_stands_in_the_schema_where_it_stood() -> None:
-    features = SCHEMA.subset(["size", "smokes"])
-    assert whole_schema(features, "ill", np.array(["no", "yes"]), 1) == SCHEMA
-
-
 def test_records_without_a_schema_get_names() -> None:
-    schema, target = plain_schema([3, 1], None, None, [7, 8])
+    schema, target = schema_of_codes([3, 1], None, None, [7, 8])
     assert (schema.names, schema.sizes, target) == (("x0", "x1", "class"), (3, 2, 2), "class")
     assert schema["class"].categories == (7, 8)
-    schema, target = plain_schema([2], ["class"], None, ["a"])
+    schema, target = schema_of_codes([2], ["class"], None, ["a"])
     assert (schema.names, target) == (("class", "class_"), "class_")
     assert schema[target].categories == ("a", "other")
 
@@ -130,7 +126,7 @@ def test_every_leaf_of_a_model_has_a_line(model: DecisionTree) -> None:
 
 def test_a_restored_model_is_read_like_the_one_it_was(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(model.tree_, model.target_index_)
+    again.restore(model.tree_, model.schema_, "ill")
     again.set_fitted(model.features_, model.classes_, model.fingerprint_)
     assert again.text() == model.text()
     assert again.rules() == model.rules()
@@ -149,7 +145,7 @@ def test_figures_are_read_from_other_reports_and_classes_from_the_model(
 
 def test_a_saved_model_does_not_take_other_reports(model: DecisionTree) -> None:
     again = DecisionTree(target="ill")
-    again.restore(model.tree_, model.target_index_)
+    again.restore(model.tree_, model.schema_, "ill")
     again.set_fitted(model.features_, model.classes_, model.fingerprint_)
     with pytest.raises(DataError, match="a saved model"):
         again.text(reported=np.zeros((5, 3), np.uint8))

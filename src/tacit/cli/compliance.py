@@ -1,0 +1,151 @@
+"""`tacit compliance`: several samples in one estimate, and people who do not comply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.sources import counted
+from tacit.compliance import (
+    Careless,
+    Cheaters,
+    LyingCarriers,
+    SensitivityCurve,
+    pool,
+    sensitivity,
+)
+from tacit.compliance.mixture import MixtureResult
+from tacit.compliance.noncompliance import NoncomplianceModel
+from tacit.errors import DataError
+from tacit.records import count_answers, read_design
+
+
+class ModelKind(StrEnum):
+    """What is estimated."""
+
+    POOL = "pool"
+    CHEATERS = "cheaters"
+    LYING_CARRIERS = "lying-carriers"
+    CARELESS = "careless"
+
+
+Samples = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DESIGN DATA...",
+        help="A design and its reported records; more pairs for more samples.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Who does not comply, and how."""
+
+    model: ModelKind = option(
+        ModelKind.POOL,
+        help="pool: everybody complies. cheaters: some always give the safe answer. "
+        "lying-carriers: some carriers deny. careless: some answer at random.",
+    )
+    safe: str | None = option(None, help="The safe answer; the first category if left out.")
+    anchor: str | None = option(
+        None,
+        help="The question with known shares for careless; the control of a published survey "
+        "if left out.",
+    )
+    known: str | None = option(None, help="Shares of the anchor's categories, separated by commas.")
+
+    def chosen(self, design_file: Path) -> NoncomplianceModel:
+        """The model of people who do not comply."""
+        if self.model is ModelKind.CHEATERS:
+            return Cheaters(self.safe)
+        if self.model is ModelKind.LYING_CARRIERS:
+            return LyingCarriers(self.safe)
+        if (self.anchor is None) != (self.known is None):
+            raise DataError("give both --anchor and --known, or neither")
+        if self.anchor is not None and self.known is not None:
+            return Careless(self.anchor, self.known.split(","))
+        return _control(design_file)
+
+
+Name = Annotated[str | None, typer.Option("--attribute", help="The attribute to estimate.")]
+Shares = Annotated[
+    str | None,
+    typer.Option(
+        help="Assumed shares of people who do not comply, separated by commas: shows the "
+        "estimate from one sample for each."
+    ),
+]
+Unknown = Annotated[
+    bool,
+    typer.Option(
+        "--unknown-question",
+        help="For pool: also estimate the distribution of the personal question.",
+    ),
+]
+
+
+@grouped_options
+def compliance(
+    *,
+    samples: Samples,
+    attribute: Name = None,
+    options: ModelOptions,
+    shares: Shares = None,
+    unknown_question: Unknown = False,
+    output: Output,
+) -> None:
+    """Combine samples, and estimate how many people do not follow the instructions.
+
+    Example: [bold]tacit compliance one.json one.csv two.json two.csv --model cheaters[/bold]
+
+    Example: [bold]tacit compliance one.json one.csv --model cheaters --shares 0,0.1,0.2[/bold]
+    """
+    if len(samples) % 2:
+        raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
+    pairs = list(zip(samples[::2], samples[1::2], strict=True))
+    result: MixtureResult | SensitivityCurve
+    if options.model is ModelKind.POOL:
+        if shares is not None:
+            raise DataError("--shares needs a --model of people who do not comply")
+        result = pool(_counted(pairs), attribute, unknown_question)
+    elif shares is None:
+        result = options.chosen(pairs[0][0]).fit(_counted(pairs), attribute)
+    else:
+        result = _curve(pairs, options.chosen(pairs[0][0]), shares, attribute)
+    output.show(result, output.level, tacit="compliance", version=1, model=options.model.value)
+
+
+def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
+    designs = [read_design(design_file) for design_file, _ in pairs]
+    return [
+        (count_answers(partial(counted, design_file, design, data), design.reported), design)
+        for (design_file, data), design in zip(pairs, designs, strict=True)
+    ]
+
+
+def _curve(
+    pairs: list[tuple[Path, Path]], model: NoncomplianceModel, shares: str, attribute: str | None
+) -> SensitivityCurve:
+    if len(pairs) > 1:
+        raise DataError("--shares is for one sample; several samples can estimate the share")
+    ((records, design),) = _counted(pairs)
+    return sensitivity(records, design, model, shares.split(","), attribute)  # type: ignore[arg-type]
+
+
+def _control(design_file: Path) -> Careless:
+    """The model with the control question of a published survey, if there is one."""
+    from tacit.errors import FileError
+    from tacit.survey import read_published
+
+    try:
+        survey = read_published(design_file).survey
+    except FileError:
+        return Careless()
+    return Careless() if survey.control is None else Careless.of_survey(survey)

@@ -1,0 +1,190 @@
+"""`tacit design`: check a design file, or start one from data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from tacit.cli import show
+from tacit.cli.arguments import DataFile, DesignFile, command_group, split
+from tacit.cli.options import Format, grouped_options
+from tacit.core.channel import related
+from tacit.core.design import Design, Group
+from tacit.core.frames import is_numeric
+from tacit.core.schema import Schema, quantiles
+from tacit.errors import SchemaError, unknown
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+from tacit.records import check_apart, read_design, read_frame, write_text
+
+design_commands = command_group(
+    "Check a design file, or start one from data.\n\n"
+    "Example: [bold]tacit design check survey.json[/bold]"
+)
+
+
+@design_commands.command("check")
+@grouped_options
+def check(*, file: DesignFile, output: Format) -> None:
+    """Show the privacy that a design gives respondents and its cost to the analyst.
+
+    Exit status 2 if the file is not a design, or if a group cannot be reconstructed.
+
+    Example: [bold]tacit design check survey.json[/bold]
+    """
+    design = read_design(file)
+    content = summary(design)
+    epsilon = rounding.epsilon(content["record"]["epsilon"])
+    below = [f"One record, all its answers together: epsilon {epsilon}."]
+    below += [f"note: {note}" for note in content["notes"]]
+    output.say(f"{file}: {_parts(design)}", f"fingerprint {content['fingerprint']}\n")
+    output.show(show.Printout(content, _tables(content, design), below=below))
+    _require_reconstructable(design)
+
+
+@design_commands.command("new")
+def new(
+    data: DataFile,
+    out: Annotated[Path, typer.Option(help="The design file to write.")],
+    theta: Annotated[
+        str, typer.Option(help="Probability of the truth, such as 0.7 or 5/6.")
+    ] = "0.7",
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to ask for; all if left out.")
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(min=2, help="Cut numeric columns of more values into this many parts."),
+    ] = None,
+) -> None:
+    """Start a design from data: one group per attribute, to be edited by hand.
+
+    Example: [bold]tacit design new true.csv --theta 5/6 --bins 4 --out survey.json[/bold]
+    """
+    coin = related(theta)
+    check_apart(out, data)
+    frame = _chosen(read_frame(data), columns)
+    numeric = [n for n in frame.column_names if is_numeric(frame[n])]
+    rules = {n: quantiles(bins) for n in numeric if bins and len(frame[n].unique()) > bins}
+    schema = Schema.infer(frame, bins=rules, missing="missing")
+    design = Design(schema, [Group([name], coin) for name in schema.names])
+    _require_reconstructable(design)
+    write_text(out, design.to_json())
+    typer.echo(f"wrote {out}: {_parts(design)}, each {coin}")
+
+
+def _require_reconstructable(design: Design) -> None:
+    for group in design.groups:
+        design.channel(group.attributes).require_reconstructable()
+
+
+def _chosen(frame: Any, columns: str | None) -> Any:
+    names = frame.column_names if columns is None else split(columns, frame.column_names)
+    for name in names:
+        if name not in frame.column_names:
+            raise SchemaError(unknown("column", name, frame.column_names))
+        if names.count(name) > 1:
+            raise SchemaError(f"the column {name!r} is named twice; name each column once")
+    return frame.select(names)
+
+
+def _parts(design: Design) -> str:
+    groups = number_of(len(design.groups), "group")
+    return f"{groups}, {number_of(len(design.schema), 'attribute')}"
+
+
+def _tables(content: dict[str, Any], design: Design) -> list[Table]:
+    """The figures of each group and of each attribute."""
+    groups = [
+        [
+            str(number),
+            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
+            *_shown(figures),
+            "yes" if figures["reconstructable"] else "NO",
+        ]
+        for number, (group, figures) in enumerate(
+            zip(design.groups, content["groups"], strict=True), start=1
+        )
+    ]
+    attributes = [
+        [
+            attribute["name"],
+            str(attribute["group"]),
+            *_shown(attribute),
+            ", ".join(map(str, attribute["categories"])),
+        ]
+        for attribute in content["attributes"]
+    ]
+    group_heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
+    attribute_heads = ("attribute", "group", "epsilon", "condition", "categories")
+    return [
+        Table(group_heads, groups, align="rlrrr"),
+        Table(attribute_heads, attributes, align="lrrrl"),
+    ]
+
+
+def _shown(figures: dict[str, Any]) -> tuple[str, str]:
+    return rounding.epsilon(figures["epsilon"]), show.condition(figures["condition"])
+
+
+def summary(design: Design) -> dict[str, Any]:
+    """Privacy and condition of each attribute, each group and the whole record."""
+    number = {name: i for i, g in enumerate(design.groups, start=1) for name in g.attributes}
+    record = design.channel(design.schema.names)
+    return {
+        "tacit": "design-check",
+        "version": 1,
+        "fingerprint": design.fingerprint,
+        "groups": [
+            {
+                "attributes": list(group.attributes),
+                "coin": group.coin.to_dict(),
+                **_figures(design, group.attributes),
+            }
+            for group in design.groups
+        ],
+        "attributes": [
+            {
+                "name": attribute.name,
+                "categories": list(attribute.categories),
+                "group": number[attribute.name],
+                # An attribute of a joint matrix has no channel of its own: that of its group.
+                **_figures(design, design.jointly_reported([attribute.name])),
+            }
+            for attribute in design.schema
+        ],
+        "record": {"epsilon": record.epsilon, "condition": record.condition},
+        "notes": list(_notes(design)),
+    }
+
+
+def _figures(design: Design, names: tuple[str, ...]) -> dict[str, Any]:
+    channel = design.channel(names)
+    return {
+        "epsilon": channel.epsilon,
+        "condition": channel.condition,
+        "reconstructable": channel.reconstructable,
+    }
+
+
+def _notes(design: Design) -> Iterator[str]:
+    """Explanations of figures that are easily misread."""
+    for number, group in enumerate(design.groups, start=1):
+        if math.isfinite(design.channel(group.attributes).epsilon):
+            continue
+        if not group.disguised:
+            yield f"group {number} is not disguised: its answers are reported as they are."
+        elif group.coin.family == "related" and len(group.attributes) > 1:
+            yield (
+                f"group {number} answers all its questions truthfully or all untruthfully, so a "
+                "record discloses the relation between the answers: its epsilon is infinite, "
+                "though each answer alone is protected."
+            )
+        else:
+            yield f"group {number} has reports that rule out some true answers."

@@ -1,0 +1,288 @@
+"""`tacit numbers`: describe how numbers are scrambled, scramble them, and estimate from reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from tacit import quantitative
+from tacit.cli import show
+from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
+from tacit.cli.notes import note, note_seed
+from tacit.cli.options import Output, grouped_options, option, typed
+from tacit.cli.sources import DrawnPeople
+from tacit.core.arrays import Array, Mask
+from tacit.core.frames import is_numeric, numbers
+from tacit.errors import DataError, TacitError, unknown
+from tacit.output.number_text import number_of
+from tacit.quantitative import Scrambling
+from tacit.reconstruction import Estimate
+from tacit.reconstruction.sampling.sampled_records import SamplingArguments
+from tacit.records import (
+    Origin,
+    check_apart,
+    check_origin,
+    check_out,
+    check_true,
+    read_described,
+    read_frame,
+    write_frame,
+    write_text,
+)
+
+number_commands = command_group(
+    "Scramble numbers, and estimate from scrambled ones.\n\n"
+    "Example: [bold]tacit numbers check cards.json[/bold]"
+)
+
+#: The functions that describe a scrambling, by family.
+FAMILIES: dict[str, Callable[..., Scrambling]] = {
+    name: getattr(quantitative, name)
+    for name in ("additive", "multiplicative", "bar_lev", "eriksson", "square_wave")
+}
+
+Family = Annotated[str, typer.Argument(metavar="|".join(FAMILIES), help="How to scramble.")]
+ScramblingFile = Annotated[
+    Path, typer.Argument(metavar="SCRAMBLING", help="How numbers are scrambled (JSON).")
+]
+Column = Annotated[str, typer.Option(help="The column of the numbers.")]
+Bins = Annotated[
+    int | None,
+    typer.Option(help="Also the shares of this many ranges of equal width (square_wave)."),
+]
+
+
+@dataclass(frozen=True)
+class ScramblingParameters:
+    """What a family needs; each takes some of these."""
+
+    noise: str | None = option(
+        None,
+        metavar="NUMBERS",
+        help="The numbers on the cards, separated by commas: equally likely, or each with its "
+        "share, as in --noise=-10:1/4,0:1/2,10:1/4.",
+    )
+    p: str | None = option(None, "--p", help="Probability of the true number.")
+    listed: bool = option(False, "--listed", help="eriksson: all true numbers are on the cards.")
+    epsilon: str | None = option(None, help="square_wave: epsilon of a report.")
+    low: str | None = option(None, help="square_wave: the smallest true number.")
+    high: str | None = option(None, help="square_wave: the largest true number.")
+
+    def of_family(self, family: str) -> Scrambling:
+        """The scrambling; raise if a parameter is missing, or is not one of this family."""
+        if family not in FAMILIES:
+            raise DataError(unknown("family", family, FAMILIES))
+        taken = signature(FAMILIES[family]).parameters
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        given = {name: value for name, value in values.items() if value not in (None, False)}
+        for name in given:
+            if name not in taken:
+                raise DataError(f"{typed(name)} does not go with {family}; leave it out")
+        for name, parameter in taken.items():
+            if parameter.default is Parameter.empty and name not in given:
+                raise DataError(f"{family} needs {typed(name)}")
+        if "noise" in given:
+            given["noise"] = _cards(given["noise"])
+        return FAMILIES[family](**given)
+
+
+@number_commands.command("new")
+@grouped_options
+def new(
+    *,
+    family: Family,
+    out: Annotated[Path, typer.Option(help="The scrambling file to write (JSON).")],
+    parameters: ScramblingParameters,
+) -> None:
+    """Describe how numbers are scrambled, in a file for the other commands.
+
+    Example: [bold]tacit numbers new additive --noise=-10:1/4,0:1/2,10:1/4 --out cards.json[/bold]
+
+    Example: [bold]tacit numbers new square_wave --epsilon 2 --low 0 --high 100
+    --out wave.json[/bold]
+    """
+    check_apart(out)
+    scrambling = parameters.of_family(family)
+    write_text(out, scrambling.to_json())
+    typer.echo(f"wrote {out}: {scrambling}")
+
+
+@number_commands.command("check")
+def check(file: ScramblingFile, as_json: AsJson = False) -> None:
+    """Show what a report discloses, and the instructions for people who draw cards.
+
+    Example: [bold]tacit numbers check cards.json[/bold]
+    """
+    scrambling = _read(file)
+    if as_json:
+        names = ("epsilon", "privacy", "instructions", "fingerprint")
+        content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
+        typer.echo(show.json_text(content))
+        return
+    out = show.console()
+    out.print(f"{file}: {scrambling}\nfingerprint {scrambling.fingerprint}", soft_wrap=True)
+    out.print("", scrambling.privacy, scrambling.instructions, sep="\n")
+
+
+@number_commands.command("group")
+def group(
+    file: ScramblingFile,
+    question: Annotated[str, typer.Option(help="The name of the question.")],
+    low: Annotated[int, typer.Option(help="The smallest true number.")],
+    high: Annotated[int, typer.Option(help="The largest true number.")],
+    out: Annotated[Path | None, typer.Option(help="Write it to a .yaml file instead.")] = None,
+) -> None:
+    """Show the group of a survey file that asks for whole numbers and scrambles them with cards.
+
+    The question has these numbers as its categories, in order.
+
+    Example: [bold]tacit numbers group cards.json --question hours --low 0 --high 8[/bold]
+    """
+    import yaml
+
+    check_apart(out, file)
+    coin = quantitative.as_matrix(_read(file), range(low, high + 1))
+    groups = {"groups": [{"questions": [question], **coin.to_dict()}]}
+    text = yaml.safe_dump(groups, default_flow_style=None, sort_keys=False, allow_unicode=True)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(out, text)
+    typer.echo(f"wrote {out}: {number_of(len(coin.rows), 'possible report')}")
+
+
+@number_commands.command("scramble")
+def scramble_file(
+    file: ScramblingFile,
+    data: DataFile,
+    column: Column,
+    out: RecordsOut,
+    seed: SimulationSeed = None,
+) -> None:
+    """Draw a reported number for each true one.
+
+    Without --seed the draws come from the operating system's entropy, as they must for answers
+    of real people. Other columns are left out. Missing answers stay missing.
+
+    Example: [bold]tacit numbers scramble cards.json true.csv --column income
+    --out reported.csv[/bold]
+    """
+    scrambling = _read(file)
+    check_out(out, data, file)
+    check_true(data, "scramble true numbers")
+    true, answered = _numbers(data, column)
+    rng = None if seed is None else np.random.default_rng(seed)
+    reported = np.zeros(len(true))
+    reported[answered] = _at(
+        data, column, lambda: quantitative.scramble(true[answered], scrambling, rng)
+    )
+    table = pa.table({column: pa.array(reported, mask=~answered)})
+    write_frame(out, table, Origin(scrambling.fingerprint), private=True)
+    typer.echo(f"wrote {out}: {number_of(len(true), 'record')}")
+    if not answered.all():
+        missing = number_of(int((~answered).sum()), "missing answer")
+        note(f"{missing} passed on as missing; everybody can see who did not answer")
+    note_seed(seed)
+
+
+@number_commands.command("estimate")
+@grouped_options
+def estimate_numbers(
+    *,
+    file: ScramblingFile,
+    data: DataFile,
+    column: Column,
+    bins: Bins = None,
+    people: DrawnPeople,
+    output: Output,
+) -> None:
+    """Estimate mean and variance of the true numbers from reported ones, with their errors.
+
+    Example: [bold]tacit numbers estimate cards.json reported.csv --column income[/bold]
+    """
+    scrambling = _read(file)
+    if bins is not None and people.arguments:
+        raise DataError("--bins goes without --weights, --strata and --clusters")
+    if not check_origin(data, Origin(scrambling.fingerprint), str(file)):
+        note(f"{data} does not say how it was scrambled; make sure that it was by {file}")
+    reported, answered = _numbers(data, column)
+    numbers, sample = reported[answered], _sample(people, data, answered)
+    estimates = _at(data, column, lambda: _estimates(numbers, scrambling, bins, sample))
+    missing = int((~answered).sum())
+    named = [
+        replace(estimate, name=f"{estimate.name} of {column}").with_provenance(n_left_out=missing)
+        for estimate in estimates
+    ]
+    output.show_estimates("number-estimates", scrambling.fingerprint, named)
+
+
+def _sample(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
+    """The columns of the sample, of the records that have a number."""
+    given: Any = dict(people.arguments)
+    frame: Any = read_frame(data) if given else None
+    for argument, name in given.items():
+        if isinstance(name, str):
+            _check_column(data, frame, name)
+            given[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
+    sample: SamplingArguments = given
+    return sample
+
+
+def _estimates(
+    reported: Array, scrambling: Scrambling, bins: int | None, sample: SamplingArguments
+) -> list[Estimate]:
+    moments = (quantitative.mean, quantitative.variance)
+    estimates = [moment(reported, scrambling, **sample) for moment in moments]
+    if bins is not None:
+        estimates.append(quantitative.distribution(reported, scrambling, bins))
+    return estimates
+
+
+def _read(file: Path) -> Scrambling:
+    return read_described(file, quantitative.scrambling_from_json, "scrambling")
+
+
+def _cards(text: str) -> Any:
+    """The numbers of a deck, with their shares if they are given."""
+    cards = [part.split(":") for part in text.split(",")]
+    if all(len(card) == 1 for card in cards):
+        return [number for (number,) in cards]
+    if not all(len(card) == 2 for card in cards):
+        raise DataError(
+            f"--noise: {text!r} must be numbers separated by commas, all with a share "
+            "(number:share) or all without"
+        )
+    shares = {number.strip(): share for number, share in cards}
+    if len(shares) < len(cards):
+        raise DataError("--noise: a number is given twice; add up its shares")
+    return shares
+
+
+def _numbers(data: Path, column: str) -> tuple[Array, Mask]:
+    """A column of numbers, and where it is not missing."""
+    frame = read_frame(data)
+    _check_column(data, frame, column)
+    if not is_numeric(frame[column]):
+        raise DataError(f"{data}: column {column!r} is not a column of numbers")
+    values = numbers(frame[column])
+    return values, ~np.isnan(values)
+
+
+def _check_column(data: Path, frame: Any, name: str) -> None:
+    if frame.column_names.count(name) != 1:
+        raise DataError(f"{data}: {unknown('column', name, frame.column_names)}")
+
+
+def _at(data: Path, column: str, work: Callable[[], Any]) -> Any:
+    """The result of `work`; its errors name the file and the column."""
+    try:
+        return work()
+    except TacitError as error:
+        raise type(error)(f"{data}: column {column!r}: {error}") from None

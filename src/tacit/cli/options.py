@@ -1,0 +1,126 @@
+"""Options that several commands share, or that belong together, as dataclasses.
+
+A command takes such a group as one argument; on the command line every field is an option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from tacit.cli import show
+from tacit.errors import DataError
+from tacit.reconstruction.estimate import estimate_columns
+from tacit.reconstruction.interval import check_level
+
+if TYPE_CHECKING:
+    from tacit.reconstruction import Estimate
+
+
+Value = TypeVar("Value")
+
+
+def option(default: Value, *names: str, **settings: Any) -> Value:
+    """A field of a group; the settings are those of `typer.Option`."""
+    described: Any = field(default=default, metadata={"option": typer.Option(*names, **settings)})
+    value: Value = described
+    return value
+
+
+def typed(name: str) -> str:
+    """The option of a field as it is typed."""
+    return "--" + name.replace("_", "-")
+
+
+def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of its dataclasses."""
+    parameters = signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {
+        parameter.name: parameter.annotation
+        for parameter in parameters
+        if is_dataclass(parameter.annotation)
+    }
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{part.name: given.pop(part.name) for part in fields(group)})
+        command(**given)
+
+    flat = [
+        option.replace(kind=Parameter.KEYWORD_ONLY)
+        for parameter in parameters
+        for option in (
+            _parameters(parameter.annotation) if parameter.name in groups else [parameter]
+        )
+    ]
+    run.__signature__ = Signature(flat)  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters(group: type) -> list[Parameter]:
+    types: dict[str, Any] = get_type_hints(group, include_extras=True)
+    for part in fields(group):
+        if "option" in part.metadata:
+            types[part.name] = Annotated[types[part.name], part.metadata["option"]]
+    parameters = signature(group).parameters.values()
+    return [parameter.replace(annotation=types[parameter.name]) for parameter in parameters]
+
+
+def _checked_level(level: float) -> float:
+    check_level(level)
+    return level
+
+
+@dataclass(frozen=True)
+class Format:
+    """The format of what is printed."""
+
+    as_format: show.OutputFormat = option(
+        show.OutputFormat.TEXT,
+        "--format",
+        help="text for people; markdown, latex (booktabs) or csv; json is --json.",
+    )
+    as_json: bool = option(False, "--json", help="Print JSON.")
+
+    def __post_init__(self) -> None:
+        """Raise if two formats are given."""
+        if self.as_json and self.as_format not in ("text", "json"):
+            raise DataError(f"give --json or --format {self.as_format.value}, not both")
+
+    def say(self, *lines: str) -> None:
+        """Print lines that are for people only."""
+        if self.as_format is show.OutputFormat.TEXT and not self.as_json:
+            show.console().print(*lines, sep="\n", soft_wrap=True)
+
+    def show(self, result: Any, *arguments: Any, **header: Any) -> None:
+        """Print a result; see `show.print_result`."""
+        as_format = show.OutputFormat.JSON if self.as_json else self.as_format
+        show.print_result(result, as_format, *arguments, header=header)
+
+
+@dataclass(frozen=True)
+class Output(Format):
+    """The format, and the confidence of intervals."""
+
+    level: float = option(0.95, help="Confidence of the intervals.", callback=_checked_level)
+
+    def show_estimates(
+        self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any
+    ) -> None:
+        """A table for each estimate, or all in one document; `design` is a fingerprint."""
+        header = {"tacit": kind, "version": 1, "design": design, **others}
+        self.show(Estimates(estimates, "estimates"), self.level, **header)
+
+
+class Estimates(show.Several):
+    """Several estimates as one result."""
+
+    def columns(self, level: float) -> dict[str, list[Any]]:
+        """All tables in one."""
+        return estimate_columns(self.results, level)

@@ -1,0 +1,90 @@
+"""`tacit page`: the hashes of the respondent's page, and whether a server sends that page."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+import typer
+
+from tacit import __version__
+from tacit.cli import show
+from tacit.cli.arguments import command_group
+from tacit.cli.options import Format, grouped_options
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+
+page_commands = command_group(
+    "Check that a server sends the respondent's page as it was released.\n\n"
+    "Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]"
+)
+
+#: The page is not the released one.
+DIFFERS = 1
+
+
+@page_commands.command("manifest")
+@grouped_options
+def manifest(*, output: Format) -> None:
+    """Print the hash of every file of the respondent's page, as this version of tacit serves it.
+
+    The hashes are written as in the page's integrity attributes. --json adds them in hexadecimal,
+    as sha256sum prints them.
+
+    Example: [bold]tacit page manifest[/bold]
+    """
+    from tacit.collect.page import integrity
+    from tacit.collect.page import manifest as page_files
+
+    files = {
+        name: {
+            "integrity": integrity(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "bytes": len(data),
+        }
+        for name, data in page_files().items()
+    }
+    content = {"tacit": "page-manifest", "version": __version__, "files": files}
+    rows = [(name, file["integrity"]) for name, file in files.items()]
+    output.show(show.Printout(content, [Table(("file", "integrity"), rows, align="ll")]))
+
+
+@page_commands.command("verify")
+@grouped_options
+def verify(
+    *,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of a survey's page.")],
+    output: Format,
+) -> None:
+    """Fetch a survey's page with all its files and compare it with the page of this version.
+
+    Exit status 0: the server sends the released page; 1: it does not.
+
+    Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
+    """
+    from tacit.collect import verification
+
+    checks, allowed = verification.verify(url), verification.ALLOWED_HEADERS
+    wrong = sum(not finding.right for finding in checks)
+    verdict = f"The server sent the page of tacit {__version__}."
+    if wrong:
+        verdict = (
+            f"{number_of(wrong, 'difference')} from the page of tacit {__version__}. If the "
+            "server runs another version, check with that version; otherwise do not answer "
+            "there."
+        )
+    below = [verdict]
+    if any("not allowed" in finding.told for finding in checks):
+        below.insert(0, f"Headers that are allowed: {', '.join(allowed)}.")
+    content = {
+        "tacit": "page-verification",
+        "version": __version__,
+        "right": not wrong,
+        "allowed_headers": allowed,
+        "findings": [vars(finding) for finding in checks],
+    }
+    rows = [(check.name, "ok" if check.right else "WRONG", check.told) for check in checks]
+    table = Table(("checked", "", "found"), rows, align="lll")
+    output.show(show.Printout(content, [table], below=below))
+    if wrong:
+        raise typer.Exit(DIFFERS)

@@ -1,0 +1,47 @@
+"""`tacit report`: the results of a survey as one HTML or PDF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.options import grouped_options
+from tacit.cli.sources import ReportedRecords
+from tacit.core.imports import optional_imports
+from tacit.errors import DataError, FileError
+from tacit.output.number_text import number_of
+from tacit.records import check_apart, write_bytes
+
+
+@grouped_options
+def report(
+    records: ReportedRecords,
+    out: Annotated[Path, typer.Option(help="The report to write: .html or .pdf.")],
+) -> None:
+    """Write the results of a published survey as a report for a paper's appendix.
+
+    The methods with references, and for each question a table and a figure: a PDF, or one HTML file
+    without script, which loads nothing.
+
+    Example: [bold]tacit report published.json --database survey.db --out report.pdf[/bold]
+    """
+    from tacit.survey import read_published
+
+    kind = out.suffix.lower()
+    if kind not in (".html", ".htm", ".pdf"):
+        raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")
+    check_apart(out, *records.files)
+    published = read_published(records.design_file)
+    with optional_imports():
+        from tacit.studio.release import Release
+        from tacit.studio.report import survey_report, survey_report_pdf
+    counts = records.counted()
+    if not counts.n_records:
+        raise DataError(f"no answers yet to {records.design_file}: nothing to report")
+    release = Release(published, counts)
+    pdf = kind == ".pdf"
+    content = survey_report_pdf(release) if pdf else survey_report(release).encode()
+    write_bytes(out, content, private=True)
+    typer.echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

@@ -1,0 +1,81 @@
+"""`tacit studio`: the site for the people who run surveys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.arguments import DatabaseOption
+from tacit.errors import ServiceError
+
+if TYPE_CHECKING:
+    from tacit.studio.site import Studio
+
+
+def studio(
+    database: DatabaseOption,
+    data: Annotated[Path, typer.Option(help="A folder for accounts and released counts.")] = Path(
+        "tacit-studio"
+    ),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8001,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TACIT_STUDIO_ADDRESS",
+            help="Where people open the studio, such as https://studio.example.org.",
+        ),
+    ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Collect responses too, in the same process.")
+    ] = False,
+    collect_port: Annotated[
+        int | None,
+        typer.Option(help="With --collect: the port for respondents; TACIT_PORT, else 8000."),
+    ] = None,
+) -> None:
+    """Serve the studio: surveys and their results in the browser, for people with an account.
+
+    The first start prints a link that makes the first account. Results are shown from 132 records
+    on and are updated in batches, so that no single answer can be read from a change. Once a survey
+    is closed, all its records are shown, if there are 100, and groups can be compared.
+
+    With --address, nothing depends on the Host header of requests: passkeys, links and the check of
+    forms from other sites use this address. Give it if the studio is behind a proxy.
+
+    With --collect, the process also does what tacit serve does, on a port of its own. Its other
+    settings come from variables such as TACIT_HOST, and from the file that TACIT_CONFIG names.
+
+    Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
+    """
+    from tacit.core.imports import optional_imports
+
+    with optional_imports():
+        from tacit.studio.server import StudioPlace, serve_studio, studio_beside
+    at = StudioPlace(host, port, address)
+    if not collect:
+        if collect_port is not None:
+            raise typer.BadParameter("needs --collect", param_hint="--collect-port")
+        serve_studio(database, data, at, typer.echo)
+        return
+    with studio_beside(database, data, at, typer.echo) as running:
+        _collect(database, collect_port, running)
+
+
+def _collect(database: str, port: int | None, beside: Studio) -> None:
+    """Serve the surveys until Ctrl-C; the studio learns where they are."""
+    from tacit.cli.serve import tell
+    from tacit.collect.server import serve
+    from tacit.collect.settings import settings
+
+    def begun(address: str) -> None:
+        beside.respondents = address
+        typer.echo(f"collecting at {address}")
+
+    chosen = settings({"database": database, "port": port})
+    try:
+        serve(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"), begun)
+    except ServiceError as error:
+        raise ServiceError(str(error).replace("--port", "--collect-port")) from None

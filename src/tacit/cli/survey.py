@@ -1,0 +1,614 @@
+"""`tacit survey` and `tacit backup`: survey files, and the surveys of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from tacit.cli import show
+from tacit.cli.arguments import (
+    AsJson,
+    DatabaseOption,
+    ModelFile,
+    PublishedFile,
+    command_group,
+    open_store,
+)
+from tacit.cli.options import Format, grouped_options, option
+from tacit.cli.simulate import simulate
+from tacit.core.bounds import DesignReports
+from tacit.core.channel.numbers import sum_up
+from tacit.core.design import Design
+from tacit.core.label_codes import absent_cells
+from tacit.errors import DataError, FileError, SchemaError, SurveyError
+from tacit.output import rounding
+from tacit.output.number_text import number_of
+from tacit.output.table import Table
+from tacit.records import (
+    Origin,
+    check_apart,
+    check_out,
+    read_text,
+    write_bytes,
+    write_text,
+    writing_records,
+)
+from tacit.records.paths import SUFFIXES
+
+if TYPE_CHECKING:
+    from tacit.collect.store import SurveyState
+    from tacit.core.arrays import Codes
+    from tacit.privacy import Report
+    from tacit.survey import Published, Survey, Width
+
+survey_commands = command_group(
+    "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
+)
+
+_MOST_LINKS = 1_000_000
+
+
+@survey_commands.command("invite")
+def invite(
+    file: PublishedFile,
+    n: Annotated[int, typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links.")],
+    database: DatabaseOption,
+    base_url: Annotated[str, typer.Option(help="Where the survey is served: https://HOST.")],
+    out: Annotated[Path, typer.Option(help="The file of links to write: .csv.")],
+) -> None:
+    """Make one-time links to a survey and write them to a file that only you can read.
+
+    A link is shown once: only its hash is kept, until it is used.
+
+    Example: [bold]tacit survey invite published.json 200 --database survey.db
+    --base-url https://survey.example.org --out links.csv[/bold]
+    """
+    from tacit.survey import read_published
+
+    published = read_published(file)
+    if published.survey.access != "invited":
+        raise SurveyError([f"{file}: the survey is open to anyone; links need access: invited"])
+    base = _base(base_url)
+    if out.suffix.lower() != ".csv":
+        raise FileError(f"{out}: links are written as CSV; name it .csv")
+    if out.exists():  # its links could not be shown again
+        raise FileError(f"{out}: already exists; write to another file")
+    check_out(out)
+    fingerprint = published.survey.fingerprint
+    with open_store(database) as store:
+        store.register(published)
+        tokens = store.invite(fingerprint, n)
+        try:
+            links = (f"{base}/s/{published.slug}/#{token}\n" for token in tokens)
+            write_text(out, "link\n" + "".join(links), private=True)
+        except BaseException:
+            store.revoke(fingerprint, tokens)
+            raise
+    typer.echo(f"wrote {out}: {number_of(n, 'one-time link')}")
+
+
+@survey_commands.command("close")
+def close(file: PublishedFile, database: DatabaseOption) -> None:
+    """Close a survey for good; a running server stops taking answers at once.
+
+    Example: [bold]tacit survey close published.json --database survey.db[/bold]
+    """
+    from tacit.survey import read_published
+
+    fingerprint = read_published(file).survey.fingerprint
+    with open_store(database, there=True) as store:
+        store.close_survey(fingerprint)
+        records = store.state(fingerprint).records
+    typer.echo(f"closed: {number_of(records, 'record')}")
+
+
+def backup(
+    database: DatabaseOption,
+    out: Annotated[str, typer.Option(help="A new file, or an empty postgresql:// database.")],
+) -> None:
+    """Copy a database as it is at this moment, while it is served.
+
+    The copy is a database itself: serve it, export from it, or copy it back.
+
+    Example: [bold]tacit backup --database survey.db --out backup.db[/bold]
+    """
+    with open_store(database, there=True) as store:
+        store.backup(out)
+    typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
+
+
+def _base(url: str) -> str:
+    """The server's address, without a slash at its end."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or any(letter.isspace() for letter in url):
+        raise FileError(f"--base-url {url}: must be an address such as https://survey.example.org")
+    return url.rstrip("/")
+
+
+# tacit survey export
+
+
+_STATISTICS = (".sav", ".dta")
+
+
+@dataclass(frozen=True)
+class ExportedFiles:
+    """The files that an export writes."""
+
+    out: Annotated[
+        Path, typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta.")
+    ]
+    labels: bool = option(
+        False,
+        "--labels",
+        help="Write the texts of answers instead of the names of categories; .sav and .dta "
+        "always have both.",
+    )
+    codebook: Path | None = option(None, help="Also write a codebook (Markdown): .md.")
+    r_script: Path | None = option(None, help="Also write an R script that reads the file: .R.")
+    texts: Path | None = option(None, help="Also write the free texts, apart from records: .csv.")
+
+    @property
+    def kind(self) -> str:
+        """The suffix of the records."""
+        allowed = (*SUFFIXES, *_STATISTICS)
+        name = self.out.name.lower()
+        for suffix in allowed:
+            if name.endswith(suffix):
+                return suffix
+        raise FileError(
+            f"{self.out}: unknown suffix {self.out.suffix!r}; allowed: {', '.join(allowed)}"
+        )
+
+    def check(self, file: Path) -> None:
+        """Raise, before any work is done, the errors of writing these files."""
+        _ = self.kind
+        beside = ((self.codebook, ".md"), (self.r_script, ".R"), (self.texts, ".csv"))
+        for path, suffix in beside:
+            if path is not None and path.suffix.lower() != suffix.lower():
+                raise FileError(f"{path}: must be named {suffix}")
+            check_apart(path, file, self.out)
+        check_apart(self.out, file)
+
+    def write(self, published: Published, codes: Codes) -> None:
+        """Write the records, then what explains them."""
+        if self.labels or self.kind in _STATISTICS:
+            from tacit.studio.record_files import LabelledRecords
+
+            content = LabelledRecords(published, codes).file(self.kind, self.labels)
+            write_bytes(self.out, content, private=True)
+        else:
+            origin = Origin(published.fingerprint, published.title)
+            reported = published.design.reported
+            present, absent = absent_cells(codes, reported)
+            with writing_records(self.out, reported, origin=origin) as write:
+                write(present, absent=absent)
+        if self.codebook is not None:
+            from tacit.studio.record_files import codebook
+
+            write_text(self.codebook, codebook(published, len(codes)))
+        if self.r_script is not None:
+            from tacit.studio.record_files import r_script
+
+            script = r_script(published, self.out.name, self.kind, self.labels)
+            write_text(self.r_script, script)
+
+
+@survey_commands.command("export")
+@grouped_options
+def export(
+    file: PublishedFile,
+    database: DatabaseOption,
+    files: ExportedFiles,
+) -> None:
+    """Write the reported records of a survey, in random order.
+
+    The file does not say who answered, when, or by which link. tacit estimate reads it together
+    with the published survey, unless it has labels or is for another program.
+
+    Example: [bold]tacit survey export published.json --database survey.db --out reported.csv[/bold]
+
+    Example: [bold]tacit survey export published.json --database survey.db --out reported.sav
+    --codebook codebook.md[/bold]
+    """
+    from tacit.survey import read_published
+
+    published = read_published(file)
+    files.check(file)
+    fingerprint = published.survey.fingerprint
+    if files.texts is not None and not published.survey.free_texts:
+        raise DataError(f"{file}: the survey has no free texts; leave out --texts")
+    with open_store(database, there=True) as store:
+        codes, state = store.codes(fingerprint), store.state(fingerprint)
+        texts = store.texts(fingerprint)
+    if not len(codes):
+        raise DataError(f"no answers yet to {file}: nothing to export")
+    files.write(published, codes)
+    typer.echo(f"wrote {files.out}: {number_of(len(codes), 'record')}")
+    if files.texts is not None:
+        write_text(files.texts, Table(("question", "text"), texts).csv(), private=True)
+        typer.echo(f"wrote {files.texts}: {number_of(len(texts), 'text')}")
+    if state.open:
+        typer.echo(
+            "note: the survey is open; comparing two exports reveals which records arrived "
+            "in between",
+            err=True,
+        )
+
+
+# tacit survey round
+
+
+@survey_commands.command("round")
+def accuracy_round(
+    file: PublishedFile,
+    model_file: ModelFile,
+    out: Annotated[Path, typer.Option(help="The survey file to write: .json.")],
+    theta: Annotated[
+        str, typer.Option(help="Probability that a device reports the truth, such as 3/4.")
+    ] = "3/4",
+) -> None:
+    """Write a survey in which devices test a model, and report only whether it was right.
+
+    Each device asks what the model needs and what it predicts. These answers never leave it;
+    whether the model was right is sent in disguise. The estimated share of yes is the accuracy.
+
+    Example: [bold]tacit survey round published.json tree.json --out round.json[/bold]
+    """
+    from tacit.studio.accuracy_round import (
+        accuracy_round as round_of,  # scikit-learn is slow to start
+    )
+    from tacit.survey import read_published
+
+    if out.suffix.lower() != ".json":
+        raise FileError(f"{out}: the survey is written as JSON; name it .json")
+    check_apart(out, file, model_file)
+    published = read_published(file)
+    try:
+        survey = round_of(published, read_text(model_file), theta)
+    except SurveyError as error:
+        raise SurveyError([f"--theta: {error.problems[0]}"]) from None
+    except FileError as error:
+        raise FileError(f"{model_file}: {error}") from None
+    assert survey.model is not None
+    write_text(out, survey.to_json())
+    questions = number_of(len(survey.model.questions) + 1, "question")
+    typer.echo(
+        f"wrote {out}: {questions} that stay on the device, 1 report whether the model is right"
+    )
+    typer.echo(f"publish it: tacit survey publish {out} --out published-{out.name}")
+
+
+# tacit survey status
+
+
+@survey_commands.command("status")
+@grouped_options
+def status(
+    *,
+    database: DatabaseOption,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[PUBLISHED]", help="A published survey; all if left out."),
+    ] = None,
+    output: Format,
+) -> None:
+    """Show the surveys of a database: open or closed, records, links issued and unused.
+
+    Example: [bold]tacit survey status --database survey.db[/bold]
+    """
+    from tacit.survey import read_published
+
+    chosen = None if file is None else read_published(file)
+    with open_store(database, there=True) as store:
+        published = store.published() if chosen is None else (chosen,)
+        surveys = [(survey, store.state(survey.survey.fingerprint)) for survey in published]
+    states = [_state_summary(*survey) for survey in surveys]
+    heads = ("survey", "address", "state", "records", "links issued", "links unused")
+    table = Table(heads, [_state_row(*survey) for survey in surveys], align="lllrrr")
+    columns = {name: [state[name] for state in states] for name in (states[0] if states else ())}
+    content = {"tacit": "survey-status", "version": 1, "surveys": states}
+    output.show(show.Printout(content, [table], columns))
+
+
+def _state_summary(published: Published, state: SurveyState) -> dict[str, Any]:
+    return {
+        "title": published.title,
+        "slug": published.slug,
+        "fingerprint": published.fingerprint,
+        "survey_fingerprint": published.survey.fingerprint,
+        "access": published.survey.access,
+        "open": state.open,
+        "records": state.records,
+        "links_issued": state.issued,
+        "links_unused": state.remaining,
+    }
+
+
+def _state_row(published: Published, state: SurveyState) -> tuple[str, ...]:
+    invited = published.survey.access == "invited"
+    links = (f"{state.issued:,}", f"{state.remaining:,}") if invited else ("", "")
+    word = "open" if state.open else "closed"
+    return published.title, f"/s/{published.slug}/", word, f"{state.records:,}", *links
+
+
+# survey files
+
+
+survey_commands.command("simulate")(simulate)
+
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
+DEFAULT_RESPONDENTS = 1000
+_MOST_SHOWN = 12
+
+
+@survey_commands.command("new")
+def new(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The survey file to write.")],
+    open_to_all: Annotated[
+        bool,
+        typer.Option("--open/--invited", help="Anyone may answer, or only by a one-time link."),
+    ] = True,
+    start: Annotated[
+        str | None, typer.Option(metavar="DAY", help="First day; open at once if left out.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option(metavar="DAY", help="Last day; open until closed if left out.")
+    ] = None,
+    languages: Annotated[
+        str, typer.Option(help="Languages of the texts: any of en, de, fr, es.")
+    ] = "en,de",
+) -> None:
+    """Write a commented example survey to edit; never overwrites an existing file.
+
+    Example: [bold]tacit survey new survey.yaml --languages en,fr[/bold]
+
+    Example: [bold]tacit survey new survey.yaml --invited --start 2027-03-01[/bold]
+    """
+    from tacit.survey import example
+
+    if out.suffix.lower() not in (".yaml", ".yml"):
+        raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
+    if out.exists():
+        raise FileError(f"{out}: already exists; write to another file")
+    access = "open" if open_to_all else "invited"
+    opens, closes = _day("--start", start), _day("--end", end)
+    if opens and closes and opens > closes:
+        raise SchemaError(f"--end: {end} is before --start {start}")
+    spoken = [part.strip() for part in languages.split(",")]
+    write_text(out, example(spoken, access, opens, closes))
+    typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
+
+
+def _day(option: str, given: str | None) -> date | None:
+    try:
+        return None if given is None else date.fromisoformat(given)
+    except ValueError:
+        raise SchemaError(f"{option}: must be a day such as 2027-03-01, got {given!r}") from None
+
+
+@survey_commands.command("check")
+def check(
+    file: SurveyFile,
+    respondents: Annotated[
+        int, typer.Option(min=1, help="How many people you plan to ask.")
+    ] = DEFAULT_RESPONDENTS,
+    as_json: AsJson = False,
+) -> None:
+    """Check a survey file: list its errors, or show its privacy and the precision to expect.
+
+    Exit status 2, and a line with file, line and place for each problem.
+
+    Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
+    """
+    from tacit.privacy import report
+    from tacit.privacy.report_text import wording_of
+    from tacit.survey import read_survey, widths
+
+    survey = read_survey(file)
+    planned = widths(survey.design, respondents)
+    wording = wording_of(survey)
+    if as_json:
+        private = report(survey.design, wording=wording)
+        typer.echo(show.json_text(_check_summary(survey, private, planned)))
+        return
+    _render_check(file, survey, planned)
+    # Slow for a large survey, so it comes last.
+    private = report(survey.design, wording=wording)
+    out = show.console()
+    out.print("How private an answer is:")
+    for sentence in (*_waves(survey), *private.sentences):
+        out.print(sentence)
+    for warning in private.warnings:
+        if warning != private.disclosure.warning:
+            out.print(f"\nwarning: {warning}")
+
+
+@survey_commands.command("publish")
+def publish_file(
+    file: SurveyFile,
+    out: Annotated[Path, typer.Option(help="The published survey to write (JSON).")],
+) -> None:
+    """Freeze a survey with its design; print the design's fingerprint and the page's address.
+
+    What is published is never overwritten; publishing the same again changes nothing.
+
+    Example: [bold]tacit survey publish survey.yaml --out published.json[/bold]
+    """
+    from tacit.survey import publish, read_survey
+
+    check_apart(out, file)
+    survey = read_survey(file)
+    there = out.exists()
+    published = publish(survey, out)
+    typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
+    typer.echo(f"fingerprint {published.fingerprint}")
+    typer.echo(f"address     /s/{published.slug}/")
+
+
+@survey_commands.command("preview")
+def preview(
+    file: SurveyFile,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
+) -> None:
+    """Show the page of a survey file in a browser, on any day; nothing is stored.
+
+    Ctrl-C stops it.
+
+    Example: [bold]tacit survey preview survey.yaml[/bold]
+    """
+    from tacit.collect.server import preview as run
+    from tacit.survey import Published, read_survey
+
+    run(Published(read_survey(file)), host, port, _print_addresses)
+
+
+def _print_addresses(addresses: Sequence[tuple[str, Published]]) -> None:
+    """Print the address; as in an invitation, it has a token if the survey needs one."""
+    for address, published in addresses:
+        token = "#preview" if published.survey.access == "invited" else ""
+        typer.echo(f"preview: nothing is stored; open {address}{token} and stop with Ctrl-C")
+
+
+@survey_commands.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of survey files, for editors.
+
+    Example: [bold]tacit survey schema[/bold]
+    """
+    from tacit.survey import json_schema
+
+    typer.echo(json_schema(), nl=False)
+
+
+def _check_summary(survey: Survey, private: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
+    design, waves = survey.design, survey.waves or 1
+    reports = DesignReports(design, waves=waves)
+    shares = {name: private.prior.table([name])[:, 0].tolist() for name in design.schema.names}
+
+    def of_all_waves(epsilon: float | None) -> float | None:
+        return None if epsilon is None else sum_up([epsilon] * waves)
+
+    return {
+        "tacit": "survey-check",
+        "version": 1,
+        "fingerprint": design.fingerprint,
+        "survey_fingerprint": survey.fingerprint,
+        "warnings": list(private.warnings),
+        "waves": waves,
+        "respondents": planned[0].respondents,
+        "attributes": [
+            {
+                "name": width.attribute,
+                "categories": list(design.schema[width.attribute].categories),
+                "asked_if": design.asked_if.get(width.attribute),
+                "epsilon": of_all_waves(private.epsilon.attributes[width.attribute]),
+                "stderr": {"worst": width.worst, "0.1": width.at_tenth, "0.5": width.at_half},
+            }
+            for width in planned
+        ],
+        "groups": [
+            {
+                "attributes": list(group.attributes),
+                "coin": group.coin.to_dict(),
+                "epsilon": of_all_waves(epsilon),
+            }
+            for group, epsilon in zip(design.groups, private.epsilon.groups, strict=True)
+        ],
+        "record": {
+            "epsilon": of_all_waves(private.epsilon.record),
+            "epsilon_disguised": of_all_waves(private.epsilon_disguised),
+            "bound": min(reports.bound(name, p).accuracy for name, p in shares.items()),
+        },
+        "sentences": [*_waves(survey), *private.sentences],
+    }
+
+
+def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+    from tacit.privacy import prior_of
+    from tacit.privacy.report import NOT_KNOWN
+
+    out = show.console()
+    if not prior_of(None, survey.design).ties_all:
+        out.print(f"warning: {NOT_KNOWN}\n")
+    questions = number_of(len(survey.questions), "question")
+    attributes = number_of(len(survey.design.schema), "attribute")
+    out.print(f"{file}: {questions}, {attributes}, {', '.join(survey.languages)}")
+    out.print(f"{survey.terms}; thrown by: {survey.device.replace('_', ' ')}")
+    out.print(f"fingerprint {survey.design.fingerprint}\n")
+    rows = [
+        [q.name, q.kind.replace("_", "/"), "yes" if q.sensitive else "no", _few(q.answers)]
+        for q in survey.questions
+    ]
+    show.print_table(Table(("question", "kind", "sensitive", "answers"), rows, align="llll"))
+    for condition in survey.design.conditions:
+        out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
+    if survey.design.conditions:
+        out.print("“Does not apply” is disguised as any other answer to the question.\n")
+    for sentence in _visible(survey):
+        out.print(f"{sentence}\n")
+    waves = survey.waves or 1
+    epsilon = "epsilon" if waves == 1 else f"epsilon, {waves} waves"
+    heads = ("group", "attributes", "coin", epsilon)
+    show.print_table(Table(heads, _group_rows(survey.design, waves), align="rllr"))
+    for meaning in survey.design.report_meanings:
+        out.print(meaning)
+    out.print()
+    rows = []
+    for width in planned:
+        halves = (width.half(s) for s in (width.at_tenth, width.at_half, width.worst))
+        shown = ("not known" if h is None else f"± {100 * h:.1f}" for h in halves)
+        rows.append([width.attribute, *shown])
+    n = number_of(planned[0].respondents, "respondent")
+    title = f"95 % intervals of a share from {n}, in points of 100:"
+    show.print_table(Table(("attribute", "share 10 %", "share 50 %", "at worst"), rows, title))
+
+
+def _waves(survey: Survey) -> tuple[str, ...]:
+    """What all waves together reveal; those sentences that follow are about one."""
+    from tacit.survey.published import waves_sentence
+
+    return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
+
+
+def _visible(survey: Survey) -> Iterator[str]:
+    """What is sent undisguised beside the answers to questions that are not sensitive."""
+    optional = tuple(question.name for question in survey.questions if question.optional)
+    if optional:
+        yield f"optional: {_few(optional)}. Missing answers are visible, not disguised."
+    texts = tuple(text.name for text in survey.free_texts or ())
+    if texts:
+        yield f"free texts: {_few(texts)}. They are not disguised, but stored apart from records."
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """The first names, and the total number."""
+    if len(names) <= _MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_SHOWN])}, ... ({len(names):,} in all)"
+
+
+def _group_rows(design: Design, waves: int) -> list[list[str]]:
+    def epsilon(names: tuple[str, ...]) -> str:
+        return rounding.epsilon(sum_up([design.channel(names).epsilon] * waves))
+
+    rows = [
+        [str(number), _few(group.attributes), str(group.coin), epsilon(group.attributes)]
+        for number, group in enumerate(design.groups, start=1)
+    ]
+    disguised = [g for g in design.groups if g.disguised]
+    if 0 < len(disguised) < len(design.groups):
+        names = tuple(name for group in disguised for name in group.attributes)
+        rows.append(["", "all disguised answers", "", epsilon(names)])
+    return [*rows, ["", "the whole record", "", epsilon(design.schema.names)]]

@@ -1,0 +1,214 @@
+"""What is read with GET: a survey's page and its files; error pages."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date
+from html import escape
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tacit.collect import page
+from tacit.collect.http import (
+    CLOSED,
+    HTML,
+    METHOD,
+    NOT_FOUND,
+    NOT_YET_OPEN,
+    File,
+    HttpResponse,
+    ProblemType,
+    header,
+    wants_page,
+)
+from tacit.collect.page import html
+from tacit.collect.store import SurveyState
+from tacit.collect.submission import SubmissionValidator
+from tacit.survey import Survey
+from tacit.survey.fields import text_in
+
+# Error pages for people: there is no such survey, or it accepts no answers now.
+#
+# The texts are those of the respondent's page, in the browser's preferred language of the survey.
+
+
+_PAGE = """<!doctype html>
+<html lang="{spoken}">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="robots" content="noindex">
+    <meta name="color-scheme" content="light dark">
+    <title>{head}</title>
+    <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="/page/style.css">
+  </head>
+  <body>
+    <header>{survey}</header>
+    <main class="step">
+      <h1>{title}</h1>
+      <p>{text}</p>
+    </main>
+  </body>
+</html>
+"""
+_TITLE = '<p id="title" lang="{}" dir="auto">{}</p>'
+_FIRST = "en"
+_WORDS: dict[str, dict[str, Any]] = {
+    name.removeprefix("words/").removesuffix(".json"): json.loads(page.content(name))
+    for name in page.FILES
+    if name.startswith("words/")
+}
+
+
+def words(language: str) -> dict[str, Any]:
+    """The page's texts in a language; in English if there is no translation."""
+    return _WORDS[spoken(language)]
+
+
+def spoken(language: str) -> str:
+    """The language of the page's texts for a language of a survey."""
+    base = language.partition("-")[0]
+    return base if base in _WORDS else _FIRST
+
+
+def error_page(
+    problem: ProblemType, scope: Scope, survey: Survey | None, today: date
+) -> HttpResponse:
+    """The page for a problem: the survey, what is wrong, and from or until which day."""
+    language = language_of(scope, survey)
+    phrases = words(language)
+    name = None if survey is None else text_in(survey.title, language)
+    title = phrases[f"{problem.name}.title"]
+    content = _PAGE.format(
+        spoken=spoken(language),
+        head=escape(title if name is None else f"{name}: {title}"),
+        survey="" if name is None else _TITLE.format(escape(language), escape(name)),
+        title=escape(title),
+        text=escape(_text(problem, phrases, survey, today)),
+    )
+    return HttpResponse(problem.status, HTML, content.encode())
+
+
+def language_of(scope: Scope, survey: Survey | None) -> str:
+    """The browser's preferred language among those of the survey, or of the page."""
+    offered = (_FIRST, *_WORDS) if survey is None else survey.languages
+    for preferred in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
+        for language in offered:
+            if language.lower().partition("-")[0] == preferred:
+                return language
+    return offered[0]
+
+
+def _wanted(accepted: str) -> Sequence[str]:
+    """The languages of an Accept-Language header without regions, best first."""
+    weighted: list[tuple[float, int, str]] = []
+    for part in accepted.split(","):
+        language, _, quality = part.partition(";")
+        weight = _quality(quality)
+        if weight > 0:
+            weighted.append((-weight, len(weighted), language.strip().partition("-")[0]))
+    return [language for _, _, language in sorted(weighted)]
+
+
+def _quality(text: str) -> float:
+    """The q of a language; 1 if it is missing, 0 if it is not a number."""
+    name, _, value = text.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
+
+
+def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, today: date) -> str:
+    text: str = own[f"{problem.name}.text"]
+    opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
+    ended = closes if closes is not None and closes < today else None
+    day = {NOT_YET_OPEN.name: opens, CLOSED.name: ended}.get(problem.name)
+    if day is None:
+        return text
+    month = own["months"].split()[day.month - 1]
+    written = own["date"].format(day=day.day, month=month, year=day.year)
+    return f"{own[f'{problem.name}.day'].format(day=written)} {text}"
+
+
+#: The state of the survey with a fingerprint; None if the database does not answer.
+StateSource = Callable[[str], Awaitable[SurveyState | None]]
+
+_BODY = re.compile(rb"<body[^>]*>")
+_BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
+_WRONG_METHOD = METHOD.response.with_headers((b"allow", b"GET, HEAD"))
+#: Seconds for which the state of a survey is cached.
+_CACHE_SECONDS = 2.0
+
+
+def get_only(app: ASGIApp) -> ASGIApp:
+    """Passes GET and HEAD to an application, and refuses other methods."""
+
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
+        await (app if scope["method"] in ("GET", "HEAD") else _WRONG_METHOD)(scope, receive, send)
+
+    return respond
+
+
+class SurveyPage:
+    """GET /s/SLUG/: the page, or an error page."""
+
+    def __init__(
+        self,
+        survey: Survey,
+        validator: SubmissionValidator,
+        state: StateSource,
+        preview: bool,
+        today: Callable[[], date],
+    ) -> None:
+        self._survey, self._validator, self._state = survey, validator, state
+        self._preview, self._today = preview, today
+        self._page = File(HTML, html())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        today = self._today()
+        problem = self._validator.problem(await self._state(self._validator.survey), today)
+        app: ASGIApp = self._page
+        if problem is not None:
+            app = _shown(problem, scope, self._survey, today)
+        elif self._preview:
+            app = File(HTML, preview_html(language_of(scope, self._survey)))
+        await app(scope, receive, send)
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Any other address."""
+    await _shown(NOT_FOUND, scope, None, date.min)(scope, receive, send)
+
+
+class CachedState:
+    """Asks the database for the state of a survey at most every two seconds."""
+
+    def __init__(self, ask: StateSource) -> None:
+        self._ask = ask
+        self._known: dict[str, tuple[float, SurveyState | None]] = {}
+
+    async def __call__(self, survey: str) -> SurveyState | None:
+        until, state = self._known.get(survey, (0.0, None))
+        if until <= time.monotonic():
+            state = await self._ask(survey)
+            self._known[survey] = (time.monotonic() + _CACHE_SECONDS, state)
+        return state
+
+
+def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> ASGIApp:
+    """A problem as a page for people, as problem details for programs."""
+    return error_page(problem, scope, survey, today) if wants_page(scope) else problem.response
+
+
+def preview_html(language: str) -> bytes:
+    """The page with a banner: this is a preview."""
+    banner = _BANNER.format(spoken(language), escape(words(language)["preview"])).encode()
+    return _BODY.sub(lambda found: found[0] + banner, html())

@@ -1,0 +1,727 @@
+"""Store: surveys and their responses in one database."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, text, update
+
+from tacit.collect.store.database import (
+    FEWEST_TOGETHER,
+    PATIENCE,
+    WRITE_SECONDS,
+    Database,
+    NewRow,
+    NewRows,
+    database,
+)
+from tacit.collect.store.sql_tables import (
+    DELETED,
+    REVISION,
+    checksums,
+    migrate,
+    responses,
+    revision_of,
+    sound_codes,
+    surveys,
+    texts,
+    tokens,
+)
+from tacit.collect.store.values import (
+    FEWEST_TO_ERASE,
+    Ledger,
+    Outcome,
+    Response,
+    StoredText,
+    SurveyState,
+    Terms,
+    by_day,
+    enough_to_erase,
+    hash_of,
+    id_of,
+    token_hash,
+    token_hashes,
+    unpacked,
+)
+from tacit.errors import DataError, StoreError, Unavailable
+from tacit.survey import Published
+
+if TYPE_CHECKING:
+    from tacit.core.arrays import Codes
+
+
+# LinkTokens: the one-time links of invited surveys.
+#
+# Only the hashes of unused tokens are kept. The transaction that stores a response deletes the
+# hash
+# of its token, so that one token stores one response even if something crashes. Nothing else uses
+# the table of tokens, except copies of the whole database.
+
+
+_TOKEN_BYTES = 16
+#: Random rows of no survey that test whether a database accepts writes. The rows for one response
+#: fill more pages than it and its token would change.
+_NO_SURVEY, _TEST_ROWS, _TEST_BYTES = 0, 2, 2_000
+
+_usable = select(tokens.c.hash).where(
+    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
+)
+
+
+class LinkTokens:
+    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def issue(self, connection: Connection, number: int, survey: str, n: int) -> list[str]:
+        """Make n tokens."""
+        made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
+        new = [{"survey": number, "hash": own} for own in token_hashes(survey, made)]
+        connection.execute(insert(tokens), new)
+        return made
+
+    def revoke(
+        self, connection: Connection, number: int, survey: str, unsent: Iterable[str]
+    ) -> int:
+        """Delete tokens that were not sent; returns how many were still usable."""
+        return self._database.delete_tokens(connection, number, token_hashes(survey, unsent))
+
+    def usable(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of these hashes whose tokens are still usable."""
+        given = {"survey": number, "hashes": hashes}
+        return set(connection.scalars(_usable, given))
+
+    def test_write(self, connection: Connection, n: int) -> None:
+        """Write as much as n responses would, then delete it.
+
+        The rows hold random bytes and no time. One server tests at a time: two that delete the same
+        rows could deadlock.
+        """
+        delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
+        random = [
+            {"survey": _NO_SURVEY, "hash": secrets.token_bytes(_TEST_BYTES)}
+            for _ in range(_TEST_ROWS * n)
+        ]
+        with self._database.written(connection):
+            self._database.lock_layout(connection)
+            connection.execute(delete_test_rows)  # left by a crash
+            connection.execute(insert(tokens), random)
+        with self._database.written(connection):
+            self._database.lock_layout(connection)
+            connection.execute(delete_test_rows)
+
+
+# BatchInsert: stores a batch of responses and decides the outcome of each.
+#
+# Nearly always all responses to a survey are new and may be stored: offer them to the database as
+# a
+# whole. If it stores none of them, look up what is stored, decide each response, and offer those
+# that
+# may be stored. Another server may have been quicker; then look again. No lock is held between
+# two
+# statements, and no statement fails: PostgreSQL would log the id and the time of day.
+
+
+_stored_codes = select(responses.c.id, responses.c.codes).where(
+    responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
+)
+_counts = select(surveys.c.closed, surveys.c.records).where(
+    surveys.c.number == bindparam("of_number")
+)
+
+
+class BatchInsert:
+    """Inserts batches into one database."""
+
+    def __init__(self, database: Database, tokens: LinkTokens) -> None:
+        self._database, self._tokens = database, tokens
+        self._known: dict[str, tuple[int, Terms]] = {}
+
+    def insert_batch(
+        self, connection: Connection, batch: Sequence[Response], today: date
+    ) -> list[Outcome]:
+        """The outcome of each response; durable."""
+        by_survey: dict[str, list[Response]] = {}
+        for response in batch:
+            by_survey.setdefault(response.survey, []).append(response)
+        ordered = sorted(by_survey)  # everybody locks surveys in this order
+        offers = {
+            survey: offer
+            for survey in ordered
+            if (offer := self._offer(connection, survey, by_survey[survey], today)) is not None
+        }
+        stored = self._stored_together(connection, offers)
+        if len(stored) == len(ordered):
+            return [Outcome.STORED] * len(batch)
+        outcomes = {
+            survey: iter([Outcome.STORED] * len(sent))
+            if survey in stored
+            else self._decided(connection, survey, sent, today)
+            for survey, sent in sorted(by_survey.items())
+        }
+        return [next(outcomes[response.survey]) for response in batch]
+
+    def _stored_together(self, connection: Connection, offers: dict[str, NewRows]) -> set[str]:
+        """The surveys of which the database stored everything that was offered."""
+        if not offers:
+            return set()
+        stored = self._database.insert_together(connection, list(offers.values()))
+        return {survey for survey, whole in zip(offers, stored, strict=True) if whole}
+
+    def _offer(
+        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
+    ) -> NewRows | None:
+        """All responses to a survey; None if it is already clear that one cannot be stored."""
+        registered = self.looked_up(connection, survey)
+        if registered is None or registered[1].refusal(False, 0, today) is not None:
+            return None
+        number, terms = registered
+        codes = {id_of(response): response.codes for response in sent}
+        hashes = set(map(hash_of, sent)) if terms.invited else set()
+        if len(codes) < len(sent) or (terms.invited and len(hashes) < len(sent)):
+            return None
+        used = [token for token in hashes if token is not None]
+        if len(used) < len(hashes):
+            return None
+        return _new_rows(survey, number, today, codes.items(), used, terms.quota)
+
+    def _decided(
+        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
+    ) -> Iterator[Outcome]:
+        """Store the responses to a survey that may be stored; the outcome of each.
+
+        What keeps a response from being stored is final: its id is known, its link is used, the
+        survey is full or closed. So an offer that fails leaves fewer responses for the next one.
+        """
+        registered = self.looked_up(connection, survey)
+        if registered is None:
+            return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
+        number, terms = registered
+        for _ in range(len(sent) + 1):
+            ledger = self._ledger(connection, number, terms, sent)
+            outcomes = [ledger.take(response, today) for response in sent]
+            new = _new_rows(survey, number, today, ledger.stored, ledger.spent, terms.quota)
+            if not new.rows or self._database.insert_together(connection, [new]) == [True]:
+                return iter(outcomes)
+        raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
+
+    def _ledger(
+        self, connection: Connection, number: int, terms: Terms, sent: Sequence[Response]
+    ) -> Ledger:
+        """What is stored now. Codes are read last, so a used link is found with its response."""
+        ids = {"survey": number, "ids": [id_of(response) for response in sent]}
+        with connection.begin():
+            hashes = [token for response in sent if (token := hash_of(response)) is not None]
+            usable = self._tokens.usable(connection, number, hashes) if terms.invited else set()
+            closed, records = connection.execute(_counts, {"of_number": number}).one()
+            codes = {row.id: row.codes for row in connection.execute(_stored_codes, ids)}
+        return Ledger(terms, bool(closed), records, codes, usable)
+
+    def looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
+        """As `terms`, outside a transaction."""
+        if survey in self._known:
+            return self._known[survey]
+        with connection.begin():
+            return self.terms(connection, survey)
+
+    def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
+        """The number and the terms of a survey, which never change; None if it is unknown."""
+        known = self._known.get(survey)
+        if known is None:
+            row = find(connection, survey)
+            if row is None or row["published"] == DELETED:
+                return None
+            terms = Terms.of(Published.from_json(row["published"]).survey)
+            known = self._known[survey] = (row["number"], terms)
+        return known
+
+
+def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
+    """The row of a survey; `lock` keeps others from storing responses to it meanwhile."""
+    query = select(surveys).where(surveys.c.fingerprint == survey)
+    rows = connection.execute(query.with_for_update() if lock else query)
+    return rows.mappings().one_or_none()
+
+
+def _new_rows(
+    survey: str,
+    number: int,
+    today: date,
+    stored: Iterable[tuple[bytes, bytes]],
+    spent: Iterable[bytes],
+    quota: int | None,
+) -> NewRows:
+    """Rows in the order of their ids and links in that of their hashes, not of arrival."""
+    day, rows = today.isoformat(), sorted(stored)
+    sums = checksums(survey, day, rows)
+    whole: list[NewRow] = [(*row, own) for row, own in zip(rows, sums, strict=True)]
+    return NewRows(number, day, whole, sorted(spent), quota)
+
+
+# FreeTexts: what people wrote, apart from their records.
+#
+# A text has a random id of its own and no day. It is written in another transaction than the
+# record
+# it was sent with, and the order of arrival is erased together with that of the records. Nothing
+# then
+# links the two. Until that erasure, the numbers of transactions in PostgreSQL follow the order of
+# arrival in both tables.
+
+
+#: A text that was stored before a crash is sent again with the same id.
+_INSERT = text(
+    "INSERT INTO texts (survey, id, name, text) VALUES (:survey, :id, :name, :text) "
+    "ON CONFLICT DO NOTHING"
+)
+
+
+class FreeTexts:
+    """The texts in one database; surveys are given by their numbers."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, connection: Connection, given: Iterable[tuple[int, StoredText]]) -> None:
+        """Store texts in a transaction of their own, in the order of their ids."""
+        rows = [{"survey": survey, **own._asdict()} for survey, own in sorted(given)]
+        if rows:
+            with self._database.written(connection):
+                connection.execute(_INSERT, rows)
+
+    def read(self, connection: Connection, survey: int) -> list[tuple[str, str]]:
+        """The names of the questions and the texts, in the order of their random ids."""
+        wanted = select(texts.c.name, texts.c.text).where(texts.c.survey == survey)
+        return [(name, own) for name, own in connection.execute(wanted.order_by(texts.c.id))]
+
+
+#: While commits are large on average, which mix their responses, or with more records than this,
+#: the next erasure waits so many times as long as the last one took. Otherwise PostgreSQL would
+#: spend a third of its time on it at 10,000 responses a second.
+MANY_RECORDS, ERASURE_PAUSE = 10_000, 20
+#: Seconds per record that the erasure at the start of a process is taken to have lasted, for its
+#: first pause; PostgreSQL needs about as long.
+START_SECONDS = 7e-6
+#: Seconds until a failed erasure is tried again: during a long read, it would block all others.
+RETRY_SECONDS = 300.0
+
+
+class Store:
+    """Responses in SQLite or PostgreSQL; durable when `write` returns.
+
+    `url` is a path, sqlite:///PATH or postgresql://USER@HOST/NAME. Missing tables are created; a
+    database of a newer tacit is refused. Any number of stores may `write` to a PostgreSQL database,
+    one to an SQLite file; others may read, invite and close surveys. `must_exist` refuses to create
+    a file. A statement of `write` on PostgreSQL times out after `write_seconds`.
+    """
+
+    def __init__(
+        self, url: str | Path, must_exist: bool = False, write_seconds: float = WRITE_SECONDS
+    ) -> None:
+        self.database: Database = database(url, must_exist)
+        self.write_seconds = self.database.write_seconds = write_seconds
+        self._tokens = LinkTokens(self.database)
+        self._batch_insert = BatchInsert(self.database, self._tokens)
+        self._texts = FreeTexts(self.database)
+        self._held: Connection | None = None
+        self._rested_on: date | None = None
+        self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
+        self._pause_until = 0.0  # on the monotonic clock, for the next erasure under heavy load
+        self._records = 0  # of all surveys, when it was last looked
+        self._stored = self._commits = 0  # since the last erasure
+        self._room = 0  # records that may be stored until it is looked what is to be erased
+        self.order_erased = True  # unless the last erasure failed
+        self.erasing_order = False  # while all rows are rewritten, which may take long
+        try:
+            if not self._has_layout():
+                with self.database.writing() as connection:
+                    self.database.lock_layout(connection)
+                    migrate(connection, self.database.shown)
+        except BaseException:
+            self.close()
+            raise
+
+    def _has_layout(self) -> bool:
+        """Whether nothing is to be migrated; asked without a lock, for which a backup or an export
+        would have to wait while a busy server writes, or rewrites all rows."""
+        with self.database.reading() as connection:
+            return revision_of(connection) == REVISION
+
+    # Surveys -----------------------------------------------------------------------------------
+
+    def register(self, published: Published) -> None:
+        """Accept responses for a survey; it may be registered already."""
+        fingerprint = published.survey.fingerprint
+        content = dict(published=published.to_json(), closed=False)
+        with self.database.writing() as connection:
+            self.database.lock_layout(connection)
+            row = find(connection, fingerprint)
+            if row is None:
+                last = connection.scalar(select(func.max(surveys.c.number))) or 0
+                values = dict(number=last + 1, fingerprint=fingerprint, **content)
+                connection.execute(insert(surveys).values(**values, records=0, settled=0, issued=0))
+            elif row["published"] == DELETED:
+                again = update(surveys).where(surveys.c.number == row["number"])
+                connection.execute(again.values(**content))
+
+    def published(self, known: Collection[str] = ()) -> tuple[Published, ...]:
+        """The surveys in the order of registration, without those with known fingerprints."""
+        there = surveys.c.published != DELETED
+        with self.database.reading() as connection:
+            names = connection.scalars(select(surveys.c.fingerprint).where(there)).all()
+            missing = [name for name in names if name not in known]
+            if not missing:
+                return ()
+            query = select(surveys.c.published).where(surveys.c.fingerprint.in_(missing))
+            documents = connection.scalars(query.order_by(surveys.c.number)).all()
+        return tuple(map(_parsed, documents))
+
+    def invite(self, fingerprint: str, n: int) -> list[str]:
+        """Create n one-time links and return their tokens; only hashes are stored."""
+        if type(n) is not int or n < 1:
+            raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
+        with self.database.writing() as connection:
+            number = self._row(connection, fingerprint)["number"]
+            issued = self._tokens.issue(connection, number, fingerprint, n)
+            _add_issued(connection, number, n)
+        return issued
+
+    def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
+        """Revoke links that were not sent."""
+        with self.database.writing() as connection:
+            number = self._row(connection, fingerprint, lock=True)["number"]
+            taken = self._tokens.revoke(connection, number, fingerprint, unsent)
+            _add_issued(connection, number, -taken)
+
+    def close_survey(self, fingerprint: str) -> None:
+        """Accept no more responses: no server stores one after this returns."""
+        with self.database.writing() as connection:
+            number = self._row(connection, fingerprint)["number"]
+            shut = update(surveys).where(surveys.c.number == number).values(closed=True)
+            connection.execute(shut)
+        self.erase_order()
+
+    def delete_survey(self, fingerprint: str) -> None:
+        """Delete a closed survey with its records, texts and links, also from the disk."""
+        with self.database.writing() as connection:
+            row = self._row(connection, fingerprint, lock=True)
+            if not row["closed"]:
+                raise StoreError("close the survey before it is deleted")
+            for table in (responses, texts, tokens):
+                connection.execute(delete(table).where(table.c.survey == row["number"]))
+            mark = update(surveys).where(surveys.c.number == row["number"])
+            connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
+        self.erase_order(always=True)
+
+    def state(self, fingerprint: str) -> SurveyState:
+        """The state of a survey from its counters, which is cheap; a deleted one is closed."""
+        with self.database.reading() as connection:
+            row = self._row(connection, fingerprint, deleted=True)
+            registered = self._batch_insert.terms(connection, fingerprint)
+        records, issued = row["records"], row["issued"]
+        # Each record of an invited survey took a link.
+        spent = records if registered is not None and registered[1].invited else 0
+        return SurveyState(not row["closed"], records, issued, issued - spent)
+
+    def link_usable(self, fingerprint: str, token: str) -> bool:
+        """Whether a one-time link was issued and not used; only reads."""
+        with self.database.reading() as connection:
+            registered = self._batch_insert.terms(connection, fingerprint)
+            hashes = [token_hash(fingerprint, token)]
+            return registered is not None and bool(
+                self._tokens.usable(connection, registered[0], hashes)
+            )
+
+    def codes(self, fingerprint: str) -> Codes:
+        """The reported records, records x reported attributes, in the order of their random ids.
+
+        A missing answer has the code after the last category (`Published.stored`). Raises
+        StoreError if a record is damaged or missing.
+        """
+        with self.database.reading() as connection:
+            self.database.check(connection)
+            row = self._row(connection, fingerprint)
+            parts = sound_codes(connection, row, self.database.shown)
+            rows = [codes for _, part in parts for codes in part]
+        return unpacked(rows, Published.from_json(row["published"]).stored)
+
+    def texts(self, fingerprint: str) -> list[tuple[str, str]]:
+        """The names of free-text questions and what people wrote, in the order of random ids."""
+        with self.database.reading() as connection:
+            row = self._row(connection, fingerprint)
+            return self._texts.read(connection, row["number"])
+
+    def days(self, fingerprint: str) -> dict[str, int]:
+        """How many records each day has."""
+        with self.database.reading() as connection:
+            number = self._row(connection, fingerprint)["number"]
+            counted = select(responses.c.day, func.count()).where(responses.c.survey == number)
+            found = connection.execute(counted.group_by(responses.c.day)).all()
+        return {day.isoformat(): n for day, n in found}
+
+    def codes_by_day(
+        self, fingerprint: str, known: Mapping[str, int] | None = None
+    ) -> dict[str, Codes]:
+        """The reported records of each day (as 2027-01-31), as `codes`.
+
+        Days that are `known`, with their numbers of records, are left out. Raises StoreError if a
+        record is damaged or missing, or if a known day has another number of records.
+        """
+        with self.database.reading() as connection:
+            self.database.check(connection)
+            row = self._row(connection, fingerprint)
+            stored = _parsed(row["published"]).stored
+            return by_day(sound_codes(connection, row, self.database.shown, known), stored)
+
+    # Responses ---------------------------------------------------------------------------------
+
+    def claim(self) -> None:
+        """Become a writing server; SQLite refuses a second one."""
+        if self._held is None:
+            with self.database.translating_errors():
+                self._held = self.database.claim()
+
+    def write(self, batch: Sequence[Response], today: date) -> list[Outcome]:
+        """Store what may be stored in one transaction, which is durable when this returns.
+
+        Raises Unavailable if the database fails: nothing is acknowledged, the state of the
+        transaction is unknown, and each response may be sent again with its key.
+        """
+        with self._writing() as connection:
+            outcomes = self._batch_insert.insert_batch(connection, batch, today)
+            self._texts.write(connection, self._new_texts(connection, batch, outcomes))
+            stored = Counter(
+                one.survey
+                for one, outcome in zip(batch, outcomes, strict=True)
+                if outcome is Outcome.STORED
+            )
+            if stored:
+                self._room -= stored.total()
+                self._stored, self._commits = self._stored + stored.total(), self._commits + 1
+                self.database.after_commit(min(stored.values()))
+            return outcomes
+
+    def _new_texts(
+        self, connection: Connection, batch: Sequence[Response], outcomes: Sequence[Outcome]
+    ) -> Iterator[tuple[int, StoredText]]:
+        """The texts of acknowledged responses; those of a repeated one may be stored already."""
+        for one, outcome in zip(batch, outcomes, strict=True):
+            if one.texts and outcome.acknowledged:
+                known = self._batch_insert.looked_up(connection, one.survey)
+                assert known is not None, "it is acknowledged"
+                yield from ((known[0], own) for own in one.texts)
+
+    def test_write(self, n: int) -> None:
+        """Test that a batch of n responses could be stored: write as much, then delete it.
+
+        Raises Unavailable if the database fails.
+        """
+        with self._writing() as connection:
+            self._tokens.test_write(connection, n)
+            self.database.after_commit(0)
+
+    def check_there(self) -> None:
+        """Raise Unavailable if the database does not answer or is not the one at its path."""
+        lost = self.database.lost()
+        if lost is not None:
+            raise Unavailable(f"{self.database.shown}: {lost}")
+        with self._writing() as connection:
+            self.database.ping(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """The connection of this server; reopened after a failure.
+
+        If the files were lost it stays open: closing it could delete the log of another file.
+        """
+        try:
+            self.claim()
+            assert self._held is not None
+            with self.database.translating_errors():
+                yield self._held
+        except Unavailable:
+            if self.database.lost() is None:
+                self._release()
+            raise
+
+    def break_connections(self) -> None:
+        """Break all connections, from any thread: waiting calls then fail."""
+        self.database.break_connections()
+
+    # Order -------------------------------------------------------------------------------------
+
+    def wants_tidying(self, today: date) -> bool:
+        """Whether to `tidy` now although responses keep arriving."""
+        enough = self._room <= 0 or self.database.order_due or self._rested_on != today
+        return self.database.ties_links or (enough and not self._paused())
+
+    def tidy(self, today: date, quiet: bool = True) -> bool:
+        """Erase the order if enough is new, and what ties used links to their responses.
+
+        Returns whether nothing is left to do and no other server is erasing. `quiet` says that
+        nothing was stored for a moment. Enough is 32 records or an eighth, whichever is more, of
+        all or of one survey; any at the start of the only server, on a new day and after a failed
+        erasure, which is retried later.
+        """
+        erased = quiet
+        if not self._paused(quiet):
+            erased = self._erase_if_due(today) and quiet
+        forgotten = True
+        if quiet or self.database.ties_links:
+            with self._erasing():
+                forgotten = self.database.forget_links()
+        return erased and forgotten
+
+    def _paused(self, quiet: bool = False) -> bool:
+        """Whether the next erasure has to wait."""
+        large_commits = self._stored >= FEWEST_TOGETHER * self._commits
+        heavy = not quiet and (self._records > MANY_RECORDS or large_commits)
+        return time.monotonic() < max(self._retry_after, self._pause_until if heavy else 0.0)
+
+    def _erase_if_due(self, today: date) -> bool:
+        """Erase the order if enough is new; False if another server is doing it."""
+        overdue = self._retry_after > 0 or (
+            self._begins_alone() if self._rested_on is None else self._rested_on != today
+        )
+        self.database.order_due, erased = False, True
+        if self._due(overdue):
+            try:
+                erased = self._erase_order(overdue)
+            except Unavailable:
+                self.order_erased = False
+        if self._rested_on is None:
+            pause = ERASURE_PAUSE * START_SECONDS * self._records
+            self._pause_until = max(self._pause_until, time.monotonic() + pause)
+        self._rested_on = today
+        return erased
+
+    def leave(self) -> None:
+        """Write no more; the last server erases the order."""
+        with self._writing() as connection:
+            last = self.database.leave(connection)
+        if last:
+            self.erase_order()
+
+    def erase_order(self, always: bool = False) -> None:
+        """Erase the order of arrival if a record is new, or always; waits while another process
+        does."""
+        until = time.monotonic() + PATIENCE
+        while not self._erase_order(True, always):
+            if time.monotonic() > until:
+                raise Unavailable(f"{self.database.shown}: another server is erasing the order")
+            time.sleep(0.05)
+        self.database.forget_links()
+
+    def _begins_alone(self) -> bool:
+        return self._held is None or self.database.alone(self._held)
+
+    def _erase_order(self, any_new: bool, always: bool = False) -> bool:
+        """Erase the order of the surveys that are due; False if another process is doing it."""
+        with self.database.maintaining() as chosen:
+            if chosen:
+                due = self._due(any_new)
+                if due or always:
+                    self._rewrite(due)
+            self._room = max(self._room, FEWEST_TO_ERASE)
+            return chosen
+
+    def _rewrite(self, due: dict[int, int]) -> None:
+        """Rewrite surveys that had so many records. What others store meanwhile counts as new."""
+        start = time.monotonic()
+        self._retry_after = start + RETRY_SECONDS
+        with self._erasing():
+            self.database.rewrite(list(due))
+            self.database.forget_links()
+        mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
+        rows = [{"of_number": number, "now_erased": n} for number, n in due.items()]
+        if rows:
+            with self.database.writing() as connection:
+                connection.execute(mark.values(settled=bindparam("now_erased")), rows)
+        self._retry_after = 0.0
+        self.order_erased = True
+        self._stored = self._commits = 0
+        now = time.monotonic()
+        self._pause_until = now + ERASURE_PAUSE * (now - start)
+
+    @contextmanager
+    def _erasing(self) -> Iterator[None]:
+        self.erasing_order = True
+        try:
+            yield
+        finally:
+            self.erasing_order = False
+
+    def _due(self, any_new: bool) -> dict[int, int]:
+        """The surveys whose order is to be erased, with their numbers of records."""
+        new = select(surveys.c.number, surveys.c.records, surveys.c.settled).where(
+            surveys.c.settled < surveys.c.records
+        )
+        with self.database.reading() as connection:
+            unerased = connection.execute(new).all()
+            self._records = int(connection.scalar(select(func.sum(surveys.c.records))) or 0)
+        unsettled = sum(row.records - row.settled for row in unerased)
+        self._room = enough_to_erase(self._records) - unsettled
+        every = any_new or self._room <= 0
+        return {
+            row.number: row.records
+            for row in unerased
+            if every or row.records - row.settled >= enough_to_erase(row.records)
+        }
+
+    def _counts(self) -> tuple[int, int]:
+        """All records, and those whose order of arrival is erased."""
+        total = select(
+            func.coalesce(func.sum(surveys.c.records), 0),
+            func.coalesce(func.sum(surveys.c.settled), 0),
+        )
+        with self.database.reading() as connection:
+            records, erased = connection.execute(total).one()
+        return int(records), int(erased)
+
+    # The end -----------------------------------------------------------------------------------
+
+    def backup(self, out: str | Path) -> None:
+        """Copy the current state while others write: see `tacit backup`."""
+        from tacit.collect.store.backup import copy
+
+        copy(self.database, out)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._release()
+        self.database.close()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self.database.release(self._held)
+            self._held = None
+
+    def _row(
+        self, connection: Connection, fingerprint: str, lock: bool = False, deleted: bool = False
+    ) -> RowMapping:
+        row = find(connection, fingerprint, lock)
+        if row is None or (row["published"] == DELETED and not deleted):
+            raise StoreError(
+                f"{self.database.shown}: has no survey with the fingerprint {fingerprint[:16]}; "
+                "serve it, or invite to it, first"
+            )
+        return row
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Published:
+    """A published survey; every page of the studio asks for all of them."""
+    return Published.from_json(text)
+
+
+def _add_issued(connection: Connection, number: int, n: int) -> None:
+    counted = update(surveys).where(surveys.c.number == number)
+    connection.execute(counted.values(issued=surveys.c.issued + n))

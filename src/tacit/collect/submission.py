@@ -1,0 +1,257 @@
+"""The submit endpoint: it accepts one disguised record and acknowledges it once it is durable."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from types import NoneType
+from typing import Any, Protocol
+
+from starlette.types import Receive, Scope, Send
+
+from tacit.collect.http import (
+    BUSY,
+    CLOSE,
+    JSON,
+    LINK_USED,
+    MALFORMED,
+    METHOD,
+    NOT_ALLOWED,
+    REFUSALS,
+    TOO_MANY,
+    UNAVAILABLE,
+    WRONG_FINGERPRINT,
+    ClientDisconnected,
+    HttpResponse,
+    ProblemType,
+    Refused,
+    check_json,
+    read_body,
+)
+from tacit.collect.limits import AddressRateLimit, FixedWindow
+from tacit.collect.monitoring import ACCEPTED, Metrics
+from tacit.collect.padding import submission_length
+from tacit.collect.store import Outcome, Response, SurveyState, code_type
+from tacit.collect.store.values import StoredText, Terms, text_id
+from tacit.core.schema import Attribute, text
+from tacit.errors import Busy, Unavailable
+from tacit.output.json_documents import DECODER
+from tacit.survey import Published
+from tacit.survey.survey import missing_together
+
+# SubmissionValidator: turns the body of a request into a response, or refuses it.
+#
+# It is compiled from the published design: for each reported attribute, the code of each label.
+# Only labels of the design are accepted, and null for an optional question, so every stored
+# record is one that the design can report.
+
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+#: The keys of a submission in the order in which an error lists them; `padding` is the last.
+_KEYS = ("fingerprint", "key", "token", "record", "text_key", "texts")
+#: What a token may be made of.
+TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_NOT_JSON = "the body must be a JSON object in UTF-8 with distinct keys"
+#: Bytes above the right length that are still read, so that a program learns what is wrong.
+_EXTRA_BYTES = 1024
+
+
+class SubmissionValidator:
+    """Validates what is sent to one survey."""
+
+    def __init__(self, published: Published) -> None:
+        survey, reported = published.survey, published.design.reported
+        stored = published.stored
+        self.survey = survey.fingerprint
+        self._terms = Terms.of(survey)
+        self.invited = survey.access == "invited"
+        self._length = submission_length(published)  # without the token
+        self.limit = body_limit(published)
+        self._fingerprint = published.fingerprint
+        self._keys = {"fingerprint", "key", "padding", "record"}
+        if self.invited:
+            self._keys.add("token")
+        self._free_texts = {own.name: own for own in survey.free_texts or ()}
+        if self._free_texts:
+            self._keys |= {"text_key", "texts"}
+        self._together = missing_together(survey)
+        optional = {name for group in self._together for name in group}
+        self._tables = [(a.name, _codes_of(a, a.name in optional)) for a in reported]
+        self._pack = struct.Struct(f"<{len(stored)}{code_type(stored).char}").pack
+
+    def problem(self, state: SurveyState | None, today: date) -> ProblemType | None:
+        """Why the survey accepts no answers; if its state is not known, only the days count."""
+        closed, records = (False, 0) if state is None else (not state.open, state.records)
+        refusal = self._terms.refusal(closed, records, today)
+        return None if refusal is None else REFUSALS[refusal]
+
+    def validate(self, body: bytes) -> Response:
+        """The response in a body; raises Refused if it is not valid."""
+        sent = parse_object(body)
+        if sent.keys() != self._keys:
+            names = ", ".join(key for key in _KEYS if key in self._keys)
+            raise Refused(MALFORMED, f"the keys must be {names} and padding")
+        if sent["fingerprint"] != self._fingerprint:
+            raise Refused(WRONG_FINGERPRINT)
+        key = sent["key"]
+        if type(key) is not str or not _KEY.fullmatch(key):
+            raise Refused(MALFORMED, "key must be 32 hexadecimal digits in lower case")
+        codes = self._codes(sent["record"])
+        token = sent["token"] if self.invited else ""
+        if type(token) is not str:
+            raise Refused(MALFORMED, "token must be a text")
+        if self.invited and not TOKEN.fullmatch(token):
+            raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
+        texts = self._texts(sent["text_key"], sent["texts"]) if self._free_texts else ()
+        self._check_length(len(body), sent["padding"], token)
+        return Response(self.survey, bytes.fromhex(key), codes, token or None, texts)
+
+    def _texts(self, key: Any, written: Any) -> tuple[StoredText, ...]:
+        """What was written, without fields that were left empty."""
+        if type(key) is not str or not _KEY.fullmatch(key):
+            raise Refused(MALFORMED, "text_key must be 32 hexadecimal digits in lower case")
+        if type(written) is not dict or written.keys() != self._free_texts.keys():
+            raise Refused(MALFORMED, f"texts must have the keys {', '.join(self._free_texts)}")
+        for name, field in self._free_texts.items():
+            problem = field.problem(written[name])
+            if problem is not None:
+                raise Refused(NOT_ALLOWED, f"the text {name!r} {problem}")
+        key_bytes = bytes.fromhex(key)
+        return tuple(
+            StoredText(text_id(self.survey, key_bytes, name), name, text.strip())
+            for name, text in written.items()
+            if text.strip()
+        )
+
+    def _check_length(self, length: int, padding: Any, token: str) -> None:
+        """Refuse a length that depends on the record: it would reveal the record to the network."""
+        if type(padding) is not str or padding.strip(" "):
+            raise Refused(MALFORMED, "padding must be a text of spaces")
+        right = self._length + len(token)
+        if length != right:
+            detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
+            raise Refused(MALFORMED, detail)
+
+    def _codes(self, record: Any) -> bytes:
+        if type(record) is not dict:
+            raise Refused(MALFORMED, "record must be an object")
+        try:
+            codes = [table[record[name]] for name, table in self._tables]
+        except (KeyError, TypeError):  # not a category, or not a text
+            raise Refused(NOT_ALLOWED, self._not_allowed(record)) from None
+        if len(record) != len(codes):
+            raise Refused(NOT_ALLOWED, "the record has other attributes")
+        for group in self._together:
+            if 0 < sum(record[name] is None for name in group) < len(group):
+                raise Refused(NOT_ALLOWED, f"attributes {', '.join(group)} are missing together")
+        return self._pack(*codes)
+
+    def _not_allowed(self, record: dict[str, Any]) -> str | None:
+        """Name the first attribute that is wrong, without repeating its value."""
+        for name, table in self._tables:
+            if name not in record:
+                return f"attribute {name!r} is missing"
+            value = record[name]
+            if type(value) not in (str, NoneType) or value not in table:
+                return f"attribute {name!r} must be one of its categories"
+        return None
+
+
+def _codes_of(attribute: Attribute, optional: bool) -> dict[str | None, int]:
+    """The code of each label; that of null, a missing answer, is the one after the last."""
+    codes: dict[str | None, int] = {text(own): n for n, own in enumerate(attribute.categories)}
+    return codes | {None: attribute.size} if optional else codes
+
+
+def body_limit(published: Published) -> int:
+    """Size of the largest body that is read, in bytes."""
+    return submission_length(published) + _EXTRA_BYTES
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Parse a UTF-8 JSON object; reject duplicate keys."""
+    try:
+        found = DECODER.decode(body.decode())
+    except (ValueError, RecursionError):
+        raise Refused(MALFORMED, _NOT_JSON) from None
+    if type(found) is not dict:
+        raise Refused(MALFORMED, _NOT_JSON)
+    return found
+
+
+class ResponseSink(Protocol):
+    """Stores responses."""
+
+    async def submit(self, response: Response) -> Outcome:
+        """Store a response; the outcome is durable. Raises Busy or Unavailable if it cannot."""
+        ...
+
+
+#: For each outcome the name under which it is counted, and the HTTP response.
+_RESULTS: Mapping[Outcome, tuple[str, HttpResponse]] = {
+    Outcome.STORED: (ACCEPTED[0], HttpResponse(201, JSON, b'{"stored": true}')),
+    Outcome.REPEATED: (ACCEPTED[1], HttpResponse(200, JSON, b'{"stored": true}')),
+    **{outcome: (problem.name, problem.response) for outcome, problem in REFUSALS.items()},
+}
+_ALL = b""
+_TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minute"
+_WRONG_METHOD = replace(METHOD, headers=((b"allow", b"POST"), CLOSE))
+
+
+def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
+    """Refuse what can be refused without the body; returns the announced length.
+
+    Dates and quota are left to the store, which recognizes a repeated submission.
+    """
+    if scope["method"] != "POST":
+        raise Refused(_WRONG_METHOD)
+    wait = None if rate is None else rate.wait(scope)
+    if wait is not None:
+        raise Refused(TOO_MANY, wait=wait, early=True)
+    return check_json(scope)
+
+
+class Submissions:
+    """POST /s/{slug}/responses of one survey, an ASGI application."""
+
+    def __init__(
+        self,
+        validator: SubmissionValidator,
+        sink: ResponseSink,
+        metrics: Metrics,
+        rate: AddressRateLimit | None = None,
+        open_window: FixedWindow | None = None,
+    ) -> None:
+        self._validator, self._sink, self._metrics = validator, sink, metrics
+        self._rate, self._open_window = rate, open_window
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            announced = check_head(scope, self._rate)
+            body = await read_body(receive, announced, self._validator.limit)
+            submitted = self._validator.validate(body)
+            self._limit_open_survey()
+            name, response = _RESULTS[await self._sink.submit(submitted)]
+        except Refused as refused:
+            name, response = refused.problem.name, refused.response
+        except Busy:
+            name, response = BUSY.name, BUSY.response
+        except Unavailable:
+            name, response = UNAVAILABLE.name, UNAVAILABLE.response
+        except ClientDisconnected:
+            return
+        self._metrics.count(name)
+        await response(scope, receive, send)
+
+    def _limit_open_survey(self) -> None:
+        """Refuse more than an open survey accepts in all; only valid submissions count."""
+        if self._open_window is None:
+            return
+        wait = self._open_window.wait(_ALL)
+        if wait is not None:
+            self._metrics.over_open_rate += 1
+            raise Refused(BUSY, _TOO_MANY_IN_ALL, wait)
+        self._open_window.count(_ALL)

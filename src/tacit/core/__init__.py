@@ -1,0 +1,1 @@
+"""What is published and drawn: attributes, schemas, channels, designs, and the disguise."""

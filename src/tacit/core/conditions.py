@@ -1,0 +1,223 @@
+"""Questions that are asked only after certain answers, and the combinations that cannot occur.
+
+A question with a condition has the category "does not apply", which is disguised like any other.
+True records then have structural zeros (Bishop, Fienberg & Holland, 1975, ch. 5):
+
+    the condition fails, but the question is answered
+    the condition holds, but the question does not apply
+
+An attribute that itself does not apply meets no condition. So if only some attributes of a chain
+are in a table, an answer to the last is impossible where any of them rules it out, and "does not
+apply" is impossible only where all attributes of its own condition are there and meet it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core.arrays import Codes, Mask
+from tacit.core.schema import Attribute, Label, Schema
+from tacit.errors import DataError, DesignError, unknown
+
+#: The category of a question that was not asked because its condition fails.
+DOES_NOT_APPLY = "does not apply"
+
+
+@dataclass(frozen=True)
+class QuestionCondition:
+    """`attribute` is asked only of those who gave one of these answers to each other attribute."""
+
+    attribute: str
+    answers: tuple[tuple[str, tuple[Label, ...]], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that decide."""
+        return tuple(name for name, _ in self.answers)
+
+    def to_dict(self) -> dict[str, list[Label]]:
+        """The answers by attribute, as a design file has them."""
+        return {name: list(labels) for name, labels in self.answers}
+
+    def __str__(self) -> str:
+        """In words: "smokes is yes and income is low or mid"."""
+        clauses = (f"{name} is {' or '.join(map(str, labels))}" for name, labels in self.answers)
+        return " and ".join(clauses)
+
+
+Conditions = tuple[QuestionCondition, ...]
+
+
+def conditions_of(given: Any, schema: Schema) -> Conditions:
+    """The conditions that a mapping describes: attribute -> other attribute -> its answers.
+
+    They are in the order of the schema. An attribute depends on earlier ones only.
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise DesignError(
+            f"asked_if must be a mapping from attributes to conditions, got {given!r}"
+        )
+    for name in given:
+        if name not in schema:
+            raise DesignError(unknown("attribute", name, schema.names, " in asked_if"))
+    return tuple(_condition(name, given[name], schema) for name in schema.names if name in given)
+
+
+def _condition(name: str, given: Any, schema: Schema) -> QuestionCondition:
+    where = f"asked_if of {name!r}"
+    if not isinstance(given, Mapping) or not given:
+        raise DesignError(f"{where}: must be a mapping from attributes to answers, got {given!r}")
+    if schema[name].find(DOES_NOT_APPLY) is None:
+        raise DesignError(f"{where}: the attribute needs the category {DOES_NOT_APPLY!r}")
+    answers = tuple((other, _answers(where, name, other, given[other], schema)) for other in given)
+    return QuestionCondition(name, answers)
+
+
+def _answers(where: str, name: str, other: Any, given: Any, schema: Schema) -> tuple[Label, ...]:
+    if other not in schema:
+        raise DesignError(unknown("attribute", other, schema.names, f" in {where}"))
+    if schema.index(other) >= schema.index(name):
+        raise DesignError(f"{where}: {other!r} is not asked before {name!r}")
+    listed = given if isinstance(given, list | tuple) else [given]
+    attribute = schema[other]
+    for label in listed:
+        if attribute.find(label) is None or label == DOES_NOT_APPLY:
+            allowed = [c for c in attribute.categories if c != DOES_NOT_APPLY]
+            raise DesignError(unknown("answer", label, allowed, f" of {other!r} in {where}"))
+    codes = sorted({attribute.code(label) for label in listed})
+    if not 0 < len(codes) < attribute.size:
+        which = "every answer" if codes else "no answer"
+        raise DesignError(f"{where}: {which} of {other!r} is listed; list some of them")
+    return tuple(attribute.categories[code] for code in codes)
+
+
+def answers_of(attribute: Attribute) -> tuple[Label, ...]:
+    """The categories that people choose from: all but "does not apply"."""
+    return tuple(c for c in attribute.categories if c != DOES_NOT_APPLY)
+
+
+def impossible_cells(conditions: Conditions, schema: Schema) -> Mask | None:
+    """Which cells of a table of these attributes cannot occur; None if all can."""
+    linked = [
+        condition
+        for condition in conditions
+        if condition.attribute in schema
+        and any(name in schema for name, _ in _implied(condition, conditions))
+    ]
+    if not linked:
+        return None
+    impossible = np.zeros(schema.sizes, bool)
+    for condition in linked:
+        answered = _axis(schema, condition.attribute, answers_of(schema[condition.attribute]))
+        for name, labels in _implied(condition, conditions):
+            if name in schema:
+                impossible |= answered & ~_axis(schema, name, labels)
+        if all(name in schema for name in condition.names):
+            met = [_axis(schema, name, labels) for name, labels in condition.answers]
+            impossible |= ~answered & np.logical_and.reduce(np.broadcast_arrays(*met))
+    return impossible
+
+
+def _implied(
+    condition: QuestionCondition, conditions: Conditions
+) -> list[tuple[str, tuple[Label, ...]]]:
+    """All answers that someone must have given who was asked, along chains of conditions."""
+    by_name = {c.attribute: c for c in conditions}
+    implied, left = dict.fromkeys(condition.answers), list(condition.answers)
+    while left:
+        name, _ = left.pop()
+        further = [
+            answer for answer in getattr(by_name.get(name), "answers", ()) if answer not in implied
+        ]
+        implied |= dict.fromkeys(further)
+        left += further
+    return list(implied)
+
+
+def _axis(schema: Schema, name: str, labels: Iterable[Label]) -> Mask:
+    """Whether an attribute has one of these labels, along its axis of a table."""
+    attribute, axis = schema[name], schema.index(name)
+    allowed = np.zeros(attribute.size, bool)
+    allowed[[attribute.code(label) for label in labels]] = True
+    return allowed.reshape([-1 if i == axis else 1 for i in range(len(schema))])
+
+
+def linked_parts(
+    conditions: Conditions, schema: Schema, throws: Iterable[Sequence[str]] = ()
+) -> list[tuple[str, ...]]:
+    """The attributes in parts that no condition ties to each other, in the order of the schema.
+
+    `throws` are further attributes that stay together.
+    """
+    part = {name: {name} for name in schema.names}
+    for names in [*((c.attribute, *c.names) for c in conditions), *throws]:
+        joined = set().union(*(part[name] for name in names))
+        part |= dict.fromkeys(joined, joined)
+    distinct = {id(members): members for members in part.values()}
+    return [tuple(n for n in schema.names if n in members) for members in distinct.values()]
+
+
+def filled(
+    codes: Codes, conditions: Conditions, schema: Schema, absent: Mask | None = None, first: int = 0
+) -> tuple[Codes, Mask | None]:
+    """True records with "does not apply" where a condition fails and no answer was given.
+
+    `absent` are missing answers. A record that contradicts a condition is an error. Where a missing
+    answer leaves open whether a question applies, nothing is filled in.
+    """
+    if not conditions:
+        return codes, absent
+    codes, absent = codes.copy(order="K"), None if absent is None else absent.copy()
+    for condition in conditions:
+        column = schema.index(condition.attribute)
+        blank = schema[condition.attribute].code(DOES_NOT_APPLY)
+        fails, holds = _decided(codes, condition, schema, absent)
+        missing = np.zeros(len(codes), bool) if absent is None else absent[:, column]
+        codes[fails & missing, column] = blank
+        if absent is not None:
+            absent[fails & missing, column] = False
+        skipped = codes[:, column] == blank
+        _check(
+            condition, fails & ~skipped, first, f"must be {DOES_NOT_APPLY!r}, unless {condition}"
+        )
+        wrong = holds & skipped & ~missing
+        _check(condition, wrong, first, f"must not be {DOES_NOT_APPLY!r}, because {condition}")
+    return codes, absent
+
+
+def _decided(
+    codes: Codes, condition: QuestionCondition, schema: Schema, absent: Mask | None
+) -> tuple[Mask, Mask]:
+    """Records whose condition fails for certain, and those whose condition holds for certain."""
+    fails, holds = np.zeros(len(codes), bool), np.ones(len(codes), bool)
+    for name, labels in condition.answers:
+        column = schema.index(name)
+        met = np.isin(codes[:, column], [schema[name].code(label) for label in labels])
+        answered = np.ones(len(codes), bool) if absent is None else ~absent[:, column]
+        fails |= answered & ~met
+        holds &= answered & met
+    return fails, holds
+
+
+def _check(condition: QuestionCondition, wrong: Mask, first: int, what: str) -> None:
+    if wrong.any():
+        record = first + int(wrong.argmax())
+        raise DataError(
+            f"attribute {condition.attribute!r} {what}; record {record} (counting from 0) "
+            "contradicts this"
+        )
+
+
+def applies(condition: QuestionCondition, schema: Schema, codes: Sequence[Any]) -> Mask:
+    """Whether the question is asked, for columns of codes in the order of the schema."""
+    met = [
+        np.isin(codes[schema.index(name)], [schema[name].code(label) for label in labels])
+        for name, labels in condition.answers
+    ]
+    return np.asarray(np.logical_and.reduce(met))

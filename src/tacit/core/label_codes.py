@@ -1,0 +1,300 @@
+"""Frames of labels and arrays of codes: encode and decode.
+
+Codes are an array, records x attributes, of the smallest unsigned type that holds the largest
+attribute, in Fortran order: an attribute is contiguous in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.core.arrays import Codes
+from tacit.core.schema import Attribute, Label, Schema, text
+from tacit.errors import DataError, MissingAnswersError, unknown
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from narwhals.typing import IntoDataFrame
+
+    from tacit.core.frames import Distinct
+
+# Arrow and narwhals are slow to load: functions that handle frames import them, so records that
+# are arrays of codes never need them.
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+FROM_0 = "(counting from 0)"
+UNKNOWN, ABSENT = -1, -2
+_SMALL_RANGE = 1 << 10
+#: The category of missing cells where they are counted.
+NO_ANSWER = "(no answer)"
+
+
+def code_type(schema: Schema) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest unsigned type that holds every code."""
+    return np.min_scalar_type(max(schema.sizes) - 1)
+
+
+def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
+    """Records as codes, validated.
+
+    A frame's columns are found by name, others are ignored; cells are labels, or numbers if
+    the attribute has edges. An integer array is records x attributes and holds codes already:
+    unsigned codes in range are returned as they are, without a copy. `first` is the number of
+    the first record in errors, for records that come in batches.
+    """
+    if isinstance(records, np.ndarray):
+        return _checked(records, schema, first)
+    from tacit.core import frames
+
+    frame = frames.open_frame(records)
+    codes = np.empty((len(frame), len(schema)), dtype=code_type(schema), order="F")
+    for column, attribute in enumerate(schema):
+        codes[:, column] = _column_codes(frames.column(frame, attribute.name), attribute, first)
+    return codes
+
+
+def decode(
+    codes: Codes,
+    schema: Schema,
+    backend: str | nw.Implementation,
+    absent: npt.NDArray[np.bool_] | None = None,
+) -> Any:
+    """Codes as a frame of labels, one column per attribute, made by the library named.
+
+    An attribute whose labels are all text, all booleans, all integers or all floats gives a
+    column of that type; mixed labels, and integers beyond 64 bits, become text. Cells that are
+    `absent` are missing.
+    """
+    import pyarrow as pa
+
+    checked = _checked(np.asarray(codes), schema)
+    hidden = [None] * len(schema) if absent is None else list(absent.T)
+    columns = {
+        attribute.name: _labels(attribute, len(checked)).take(
+            pa.array(checked[:, column], mask=hidden[column])
+        )
+        for column, attribute in enumerate(schema)
+    }
+    return native_frame(columns, backend)
+
+
+def frame_of(
+    columns: Mapping[str, Sequence[Any]], backend: str | nw.Implementation | None = None
+) -> Any:
+    """A frame of these columns, made by the library named, else the first that is installed.
+
+    A column of mixed types becomes text, as in decode.
+    """
+    return native_frame({name: _arrow(values) for name, values in columns.items()}, backend)
+
+
+def native_frame(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+    """A frame of Arrow columns, made by the library named, else the first that is installed."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if backend is None:
+        backend = next(name for name in BACKENDS if find_spec(name))
+    name = backend.value if isinstance(backend, nw.Implementation) else backend
+    if name not in BACKENDS:
+        raise DataError(unknown("backend", name, BACKENDS))
+    if not find_spec(name):
+        raise DataError(f"the library {name!r} is not installed")
+    made_by: Any = nw.Implementation.from_string(name)
+    return nw.from_arrow(pa.table(columns), backend=made_by).to_native()
+
+
+def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[np.integer[Any]]:
+    from tacit.core import frames
+
+    if attribute.edges and frames.is_numeric(column):
+        return _binned_codes(frames.numbers(column), attribute, first)
+    codes = _codes_by_number(column, attribute)
+    if codes is not None:
+        return codes
+    seen = frames.distinct(column)
+    lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
+    codes_of_records: npt.NDArray[np.int32] = lookup[seen.positions]
+    if lookup.min() < 0:
+        _check_cells(codes_of_records, seen, attribute, first)
+    return codes_of_records
+
+
+def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.integer[Any]] | None:
+    """The codes of whole numbers, booleans or single characters, looked up by their number.
+
+    This is faster than a hash. None for other columns, and if a cell has no category.
+    """
+    from tacit.core import frames
+
+    label: Callable[[int], Label] = bool if frames.is_boolean(column) else int
+    values = frames.whole_numbers(column)
+    if values is None:
+        values, label = frames.single_bytes(column), chr
+    if values is None:
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low >= _SMALL_RANGE:
+        return None
+    codes_of_values = [attribute.find(label(value)) for value in range(low, high + 1)]
+    if codes_of_values == list(range(low, high + 1)):
+        return values
+    lookup = np.array([UNKNOWN if code is None else code for code in codes_of_values], np.int32)
+    unsigned = np.dtype(f"u{values.dtype.itemsize}")
+    codes: npt.NDArray[np.int32] = lookup[
+        values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
+    ]
+    return None if None in codes_of_values and codes.min() < 0 else codes
+
+
+def _binned_codes(
+    values: npt.NDArray[np.float64], attribute: Attribute, first: int
+) -> npt.NDArray[np.integer[Any]]:
+    """Category i holds edges[i-1] < value <= edges[i]."""
+    codes = np.searchsorted(np.array(attribute.edges), values, side="left")
+    absent = np.isnan(values)
+    if absent.any():
+        if attribute.missing is None:
+            raise _missing_cells(absent, attribute, first)
+        codes[absent] = attribute.code(attribute.missing)
+    return codes
+
+
+def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
+    if value is None:
+        return ABSENT if attribute.missing is None else attribute.code(attribute.missing)
+    code = attribute.find(value)
+    return UNKNOWN if code is None else code
+
+
+def _check_cells(
+    codes: npt.NDArray[np.int32], seen: Distinct, attribute: Attribute, first: int
+) -> None:
+    """An error for the first cell without a category; declared but unused values are none."""
+    bad = codes == UNKNOWN
+    if bad.any():
+        record = int(bad.argmax())
+        value = seen.values[seen.positions[record]]
+        where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
+        hint = (
+            ""
+            if isinstance(value, str | bool | int)
+            else "; bin numbers with tacit.core.schema.edges"
+        )
+        raise DataError(unknown("category", value, attribute.categories, where) + hint)
+    absent = codes == ABSENT
+    if absent.any():
+        raise _missing_cells(absent, attribute, first)
+
+
+def _missing_cells(
+    absent: npt.NDArray[np.bool_], attribute: Attribute, first: int
+) -> MissingAnswersError:
+    name = attribute.name
+    return MissingAnswersError(
+        f"attribute {name!r}: {np.count_nonzero(absent)} missing cells, the first at record "
+        f"{first + int(absent.argmax())} {FROM_0}; {missing_advice(name)}"
+    )
+
+
+def missing_advice(name: str) -> str:
+    """What to do about missing cells where records must be complete."""
+    return (
+        "leave these records out. A coin does not disguise missing answers, so they are no "
+        f"category of one; if {name!r} is not disguised, give them a category: Attribute({name!r}, "
+        "[..., 'missing'], missing='missing')"
+    )
+
+
+def with_no_answer(schema: Schema) -> Schema:
+    """The schema with one more category per attribute, the last, for missing cells.
+
+    Attributes that have a category for them, or the empty text as a category, stay as they are.
+    """
+    return Schema([_with_no_answer(attribute) for attribute in schema])
+
+
+def _with_no_answer(attribute: Attribute) -> Attribute:
+    if attribute.missing is not None or attribute.find("") is not None:
+        return attribute
+    label = NO_ANSWER
+    while attribute.find(label) is not None:
+        label += "_"
+    categories = [*attribute.categories, label]
+    return Attribute(attribute.name, categories, label, attribute.edges, attribute.aliases)
+
+
+def absent_cells(codes: Codes, schema: Schema) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Codes by `with_no_answer(schema)` as codes by the schema, and which cells were missing.
+
+    A missing cell gets the code 0.
+    """
+    absent = np.asarray(codes >= np.array(schema.sizes))
+    if not absent.any():
+        return codes, absent
+    return np.where(absent, 0, codes).astype(code_type(schema), order="F"), absent
+
+
+def _labels(attribute: Attribute, n_records: int) -> Any:
+    """The labels as an Arrow array of one type, ready to be repeated for every record."""
+    import pyarrow as pa
+
+    labels = _arrow(attribute.categories)
+    # Arrow's plain strings count their bytes in 32 bits.
+    longest = max(len(text(label).encode()) for label in attribute.categories)
+    if pa.types.is_string(labels.type) and n_records * longest >= 2**31:
+        return labels.cast(pa.large_string())
+    return labels
+
+
+def _arrow(values: Sequence[Label]) -> Any:
+    """Values as an Arrow array, None as null; as text if they mix types or exceed 64 bits."""
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
+    if len(kinds) > 1 or wide:
+        return pa.array([None if value is None else text(value) for value in values])
+    return pa.array(values)
+
+
+def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
+    """An array of codes, in range; copied only where its type is not unsigned."""
+    _check_shape(records, schema)
+    records = np.asarray(records)  # a matrix would stay two-dimensional in every slice
+    kind, order = records.dtype.kind, records.dtype.byteorder
+    if kind not in "uib":
+        raise DataError(
+            f"codes must be integers, got an array of {records.dtype}; encode labels from a frame"
+        )
+    # A negative code seen as unsigned is huge, so one maximum finds both kinds of bad code.
+    unsigned = records.view(np.dtype(f"{order}u{records.dtype.itemsize}".replace("|", "")))
+    if int(unsigned.max()) >= min(schema.sizes):
+        largest = unsigned.max(axis=0)
+        for column, attribute in enumerate(schema):
+            if int(largest[column]) >= attribute.size:
+                record = int((unsigned[:, column] >= attribute.size).argmax())
+                raise DataError(
+                    f"attribute {attribute.name!r}: code {int(records[record, column])} at record "
+                    f"{first + record} {FROM_0}; allowed: 0 to {attribute.size - 1}"
+                )
+    if kind == "u" and records.dtype.isnative:
+        return records
+    return unsigned.astype(code_type(schema), order="F", copy=False)
+
+
+def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
+    if records.ndim != 2 or records.shape[1] != len(schema):
+        raise DataError(
+            f"codes must be an array of records x {len(schema)} attributes, "
+            f"got shape {records.shape}"
+        )
+    if len(records) == 0:
+        raise DataError("the array holds 0 records; need at least one")
+    if np.ma.is_masked(records):
+        raise DataError("the array has masked cells; give a frame if answers are missing")

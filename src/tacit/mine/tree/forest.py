@@ -1,0 +1,431 @@
+"""Random trees from reports, in bags that share one resample of the counts of patterns.
+
+What the reports say about the true records depends on the size of the joint table:
+
+    table_bags     the joint table of largest penalised likelihood, fitted anew to every resample
+    imputed_bags   larger domains: true records drawn given the reports and naive Bayes
+    true_bags      records that are reported as they are
+
+The forest has no splits if the reports do not show that the class depends on some attribute (see
+`likelihood.TreeChoice.may_split`). If the joint table of all attributes is small, the default tree
+becomes a member with the weight that predicts held-out reports best (see `tree_weight`). Trees
+number the features, and the class is last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.core.arrays import TINY, Array, Codes, Index
+from tacit.core.channel.coin import UnitChannel
+from tacit.core.design import Design, Group
+from tacit.core.label_codes import code_type
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, grow_nodes
+from tacit.mine.tree.likelihood import (
+    CAUTION,
+    FOLDS,
+    FittedTable,
+    Fold,
+    JointChannel,
+    TreeChoice,
+    by_leaf,
+    dependent_trees,
+    fitted_table,
+    penalised,
+    refitted_table,
+)
+from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tree import NONE, Tree
+from tacit.models.bayes_parameters import likelihood
+from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables
+from tacit.reconstruction import Reconstruction
+from tacit.records import PatternTable, Progress
+
+#: Trees that share a resample.
+BAG = 4
+#: Cells of the largest joint table, true or reported; larger domains are imputed.
+MOST_CELLS = 1 << 16
+#: Fewest disguised records of a branch, and most branches of that size that all could fill.
+_LEAST, _MOST_LEAVES = 10.0, 1 << 12
+#: True records that are drawn for a pattern, at most; they share its count.
+_MOST_DRAWN = 4
+#: Cells in which fewer records are expected are left out.
+_NOTHING = 0.01
+#: Gains below this share of a record are rounding errors.
+_NO_GAIN = 1e-9
+#: Decimals of predicted chances: a saved forest stays short and predicts the same.
+_DECIMALS = 6
+#: Records of its parent that are added to every node.
+_ADDED = 1.0
+#: Weights of the default tree that are compared.
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Resamples of a fold, and trees of each.
+_RESAMPLES, _TREES = 5, 3
+
+#: Makes the records of the next tree of a bag.
+Draw = Callable[[], TreeReports]
+#: Resamples the reports; gives what draws the records of each tree.
+Bags = Callable[[np.random.Generator], Draw]
+
+
+def random_growth(
+    criterion: SplitCriterion, tries: int, max_depth: int | None = None, least: float = 1.0
+) -> GrowthSettings:
+    """How to grow a tree of a forest, from weights in records."""
+    return GrowthSettings(criterion, 0.0, max_depth, least, tries, _NO_GAIN)
+
+
+def random_tree(
+    records: TreeReports, growth: GrowthSettings, rng: np.random.Generator
+) -> tuple[Tree, Array]:
+    """The tree of these records, and what the splits by each feature reduce the impurity by."""
+    growing = grow_nodes(records, growth, rng)
+    tree, split = growing.tree(), np.flatnonzero(growing.attribute[: growing.n] != NONE)
+    gains = np.bincount(tree.attribute[split], growing.gain[split], len(records.features))
+    total = tree.value.sum(axis=1, keepdims=True)
+    chances = tree.value[:1] / total[:1]
+    chances = np.resize(chances, tree.value.shape)
+    for depth in range(1, int(tree.depth.max()) + 1):
+        nodes = np.flatnonzero(tree.depth == depth)
+        above = _ADDED * chances[tree.parent[nodes]]
+        chances[nodes] = (tree.value[nodes] + above) / (total[nodes] + _ADDED)
+    return forest_member(tree, chances), np.asarray(gains, np.float64)
+
+
+def forest_member(tree: Tree, chances: Array) -> Tree:
+    """A tree that predicts these chances at its nodes."""
+    return replace(
+        tree,
+        value=np.round(chances, _DECIMALS),
+        covariance=np.zeros_like(tree.covariance),
+        label_source=np.arange(len(tree)),
+    )
+
+
+def mean_chances(trees: list[Tree], records: Codes | Index, weights: Array) -> Array:
+    """P(class | record), the weighted mean over the trees."""
+    total = np.zeros((len(records), trees[0].value.shape[1]))
+    for tree, weight in zip(trees, weights, strict=True):
+        total += weight * tree.value[tree.find(records, records.shape[1])]
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
+
+
+# RecordPosterior: true records drawn given the reports, under a naive Bayes model.
+#
+# A report gives P(c | y), the strategy s of each group's coin, P(s | c, y_G), and the true answers
+# of each unit, P(x_u | c, s, y_u), all by Bayes' rule (see `conditional_model`). A record is drawn
+# in this order. Where the coin probably kept the answers, the draw is the report, so that
+# dependences beyond naive Bayes are kept too; where it did not, the draw comes from the model
+# (multiple imputation: Rubin, 1987).
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDraws:
+    """P(true answers | class, reported answers) of a unit, cumulated.
+
+    `sums` is flat: classes x reported cells x true cells, each row raised by its number.
+    """
+
+    channel: UnitChannel
+    columns: tuple[int, ...]
+    reported_sizes: tuple[int, ...]
+    true_sizes: tuple[int, ...]
+    sums: Array
+
+    @classmethod
+    def of(
+        cls, channel: UnitChannel, columns: tuple[int, ...], sizes: tuple[int, ...], tables: Tables
+    ) -> Self:
+        """The draws of a unit whose reports have these columns and sizes."""
+        true_sizes = tuple(tables[a].shape[1] for a in channel.attributes)
+        joint = tables[channel.attributes[0]]
+        for a in channel.attributes[1:]:
+            joint = (joint[:, :, None] * tables[a][:, None]).reshape(len(joint), -1)
+        chances = joint[:, None] * channel.matrix[None]
+        chances = np.maximum(chances, TINY * (channel.matrix[None] > 0))
+        chances /= chances.sum(axis=2, keepdims=True) + TINY
+        rows = chances.reshape(-1, chances.shape[2]).cumsum(axis=1)
+        rows[:, -1] = 1.0
+        sums = (rows + np.arange(len(rows))[:, None]).ravel()
+        return cls(channel, columns, sizes, true_sizes, sums)
+
+    def draw(
+        self, reports: Codes, classes: Index, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.intp], ...]:
+        """The true answers to the attributes of the unit."""
+        cell = np.zeros(len(reports), np.intp)
+        for column, size in zip(self.columns, self.reported_sizes, strict=True):
+            cell = cell * size + reports[:, column]
+        row = classes * math.prod(self.reported_sizes) + cell
+        width = math.prod(self.true_sizes)
+        cells = np.searchsorted(self.sums, row + rng.random(len(row)), side="right")
+        cells = np.clip(cells - row * width, 0, width - 1)
+        return np.unravel_index(cells, self.true_sizes)
+
+
+class GroupPosterior(NamedTuple):
+    """P(s | c, y) of a group, cumulated, strategies x classes x patterns; and its units."""
+
+    strategies: npt.NDArray[np.float32]
+    units: tuple[tuple[UnitDraws, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordPosterior:
+    """P(c | y), cumulated, classes x patterns, and the posteriors of the groups."""
+
+    reports: Codes
+    classes: npt.NDArray[np.float32]
+    groups: tuple[GroupPosterior, ...]
+    sizes: tuple[int, ...]
+    target: int
+    kind: npt.DTypeLike
+
+    @classmethod
+    def of(
+        cls, patterns: PatternTable, design: Design, target: str, prior: Array, tables: Tables
+    ) -> Self:
+        """The posterior under naive Bayes; the target's own table is the identity."""
+        model = ConditionalModel(patterns, design, target)
+        chunks = list(model.posterior(prior, tables, CHUNK))
+        classes = np.concatenate([chunk.classes for chunk in chunks], axis=1)
+        groups = []
+        for g, group in enumerate(design.groups):
+            shares = [c.by_strategy[g] / np.maximum(c.totals[g], TINY) for c in chunks]
+            cumulated = np.concatenate(shares, axis=2).cumsum(axis=0).astype(np.float32)
+            groups.append(GroupPosterior(cumulated, _units(design, group, patterns, tables)))
+        return cls(
+            patterns.patterns,
+            classes.cumsum(axis=0).astype(np.float32),
+            tuple(groups),
+            design.schema.sizes,
+            design.schema.index(target),
+            code_type(design.schema),
+        )
+
+    def draw(self, rows: Index, rng: np.random.Generator) -> Codes:
+        """A true record for each of these patterns."""
+        cumulated = self.classes[:, rows]
+        drawn = rng.random(len(rows), np.float32)
+        classes = (drawn * cumulated[-1] >= cumulated[:-1]).sum(axis=0)
+        records = np.empty((len(rows), len(self.sizes)), self.kind)
+        reports = self.reports[rows]
+        for group in self.groups:
+            cumulated_strategies = group.strategies[:, classes, rows]
+            drawn = rng.random(len(rows), np.float32)
+            strategy = (drawn * cumulated_strategies[-1] >= cumulated_strategies[:-1]).sum(axis=0)
+            for s, units in enumerate(group.units):
+                some = np.flatnonzero(strategy == s)
+                for unit in units:
+                    answers = unit.draw(reports[some], classes[some], rng)
+                    for a, codes in zip(unit.channel.attributes, answers, strict=True):
+                        records[some, a] = codes
+        return records
+
+
+def _units(
+    design: Design, group: Group, patterns: PatternTable, tables: Tables
+) -> tuple[tuple[UnitDraws, ...], ...]:
+    """The units of each strategy that the coin may pick."""
+    reported = group.coin.reported(design.attributes_of(group))
+    columns = [patterns.schema.index(a.name) for a in reported]
+    return tuple(
+        tuple(
+            UnitDraws.of(
+                channel,
+                tuple(columns[i] for i in channel.reports),
+                tuple(reported[i].size for i in channel.reports),
+                tables,
+            )
+            for channel in channels
+        )
+        for _, channels in design.unit_channels(group)
+    )
+
+
+def table_bags(fitted: FittedTable, reconstruction: Reconstruction, target: str) -> Bags:
+    """Bags of joint tables."""
+
+    def bag(rng: np.random.Generator) -> Draw:
+        patterns = reconstruction.patterns
+        drawn = patterns.with_counts(multinomial(patterns.counts, rng))
+        again = Reconstruction(drawn, reconstruction.design)
+        reports, table = refitted_table(fitted, again, target)
+        records = _expected_records(reports.channel, table * reports.total)
+        return lambda: records
+
+    return bag
+
+
+def imputed_bags(posterior: RecordPosterior, counts: Index) -> Bags:
+    """Bags of records drawn given the reports, anew for every tree."""
+    target = posterior.target
+    order = [*(a for a in range(len(posterior.sizes)) if a != target), target]
+    sizes = tuple(posterior.sizes[a] for a in order)
+
+    def bag(rng: np.random.Generator) -> Draw:
+        resampled = multinomial(counts, rng)
+        drawn = np.minimum(resampled, _MOST_DRAWN)
+        rows = np.repeat(np.arange(len(counts)), drawn)
+        weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
+        return lambda: TreeReports.true(
+            posterior.draw(rows, rng)[:, order], weights, sizes, len(sizes) - 1, len(rows)
+        )
+
+    return bag
+
+
+def true_bags(records: Codes, counts: Index, sizes: tuple[int, ...]) -> Bags:
+    """Bags of distinct true records with their counts; the class is last."""
+
+    def bag(rng: np.random.Generator) -> Draw:
+        weights = multinomial(counts, rng).astype(np.float64)
+        drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, int(counts.sum()))
+        return lambda: drawn
+
+    return bag
+
+
+def _expected_records(channel: JointChannel, expected: Array) -> TreeReports:
+    """The cells of a table, with the expected number of records in each."""
+    weights = np.where(expected > _NOTHING, expected, 0.0)
+    return channel.weighted_cells(weights, int(expected.sum()))
+
+
+def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
+    """As many records, drawn with replacement: how often each pattern is drawn."""
+    n = int(counts.sum())
+    return np.asarray(rng.multinomial(n, counts / n))
+
+
+@dataclass(frozen=True, eq=False)
+class GrownForest:
+    """The trees, the weight of each, and the gain of every attribute, trees x attributes."""
+
+    trees: list[Tree]
+    weights: Array
+    gains: Array
+
+
+def grow_forest(
+    bags: Bags, n_trees: int, growth: GrowthSettings, rng: np.random.Generator, tell: Progress
+) -> GrownForest:
+    """The trees, those of a bag side by side."""
+    trees: list[Tree] = []
+    gains: list[Array] = []
+    while len(trees) < n_trees:
+        draw = bags(rng)
+        for _ in range(min(BAG, n_trees - len(trees))):
+            tree, gain = random_tree(draw(), growth, rng)
+            trees.append(tree)
+            gains.append(gain)
+            tell(len(trees) / n_trees)
+    return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
+
+
+def reported_forest(
+    reconstruction: Reconstruction,
+    target: str,
+    n_trees: int,
+    growth: GrowthSettings,
+    rng: np.random.Generator,
+    tell: Progress,
+) -> GrownForest:
+    """The forest of reports; a single leaf if the class depends on nothing."""
+    design, n_records = reconstruction.design, reconstruction.n_records
+    n_features = len(design.schema) - 1
+    reported_as_is = set(design.schema.names) == set(reconstruction.patterns.schema.names)
+    if reported_as_is and TreeReports.of(reconstruction.patterns, design, target).exact:
+        return grow_forest(_reported_records(reconstruction, target), n_trees, growth, rng, tell)
+    growth = replace(growth, least=max(_LEAST, n_records / _MOST_LEAVES))
+    settings = GrowthSettings(CRITERIA["entropy"], CAUTION, growth.max_depth)
+    names, choice, may_split = dependent_trees(reconstruction, target, settings)
+    if choice is None or not may_split:
+        return single_leaf(reconstruction.table([target]).value, n_features)
+    if len(names) < n_features:
+        bags = reported_bags(reconstruction, target)
+        return grow_forest(bags, n_trees, growth, rng, tell)
+    bags = table_bags(choice.fitted, reconstruction, target)
+    forest = grow_forest(bags, n_trees, growth, rng, tell)
+    weight = tree_weight(choice, growth, rng)
+    if weight == 0:
+        return forest
+    tree, shares = choice.tree, choice.tree.value[choice.tree.label_source]
+    member = forest_member(tree, shares / shares.sum(axis=1, keepdims=True))
+    weights = np.append(forest.weights * (1 - weight), weight)
+    return GrownForest([*forest.trees, member], weights, forest.gains)
+
+
+def _reported_records(reconstruction: Reconstruction, target: str) -> Bags:
+    """Bags of records that are reported as they are."""
+    patterns, schema = reconstruction.patterns, reconstruction.design.schema
+    order = [*schema.without(target).names, target]
+    columns = [patterns.schema.index(name) for name in order]
+    return true_bags(patterns.patterns[:, columns], patterns.counts, schema.subset(order).sizes)
+
+
+def reported_bags(reconstruction: Reconstruction, target: str) -> Bags:
+    """Bags of true records given disguised ones."""
+    design, patterns = reconstruction.design, reconstruction.patterns
+    names = [name for name in design.schema.names if name != target]
+    channel = design.channel([*names, target])
+    if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
+        fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
+        return table_bags(fitted, reconstruction, target)
+    learnt = likelihood(reconstruction, target, 1.0)
+    tables = list(learnt.tables)
+    tables[design.schema.index(target)] = np.eye(len(learnt.prior))
+    posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
+    return imputed_bags(posterior, patterns.counts)
+
+
+def single_leaf(shares: Array, n_features: int) -> GrownForest:
+    """A forest of one tree without splits."""
+    chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
+    tree = Tree.of_chances(np.array([NONE]), np.array([[NONE]]), chances)
+    return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))
+
+
+def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Generator) -> float:
+    """The weight of the default tree that predicts held-out reports best; 0 if it has no split.
+
+        P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
+
+    If a few attributes decide, a pruned tree is as good as a forest or better. Both are grown from
+    two thirds of the reports, and w is the weight that predicts the reported class of the other
+    third best, summed over three folds.
+    """
+    if not len(choice.prices) or len(choice.tree) == 1:
+        return 0.0
+    strength = choice.fitted.strength * (FOLDS - 1) / FOLDS
+    likelihoods = np.zeros(len(WEIGHTS))
+    for fold, prior, trees in zip(
+        choice.fitted.folds, choice.fitted.fold_priors, choice.fold_trees, strict=True
+    ):
+        forest = _forest_table(fold, prior, strength, growth, rng)
+        tree = by_leaf(fold, trees[choice.chosen])
+        likelihoods += [
+            fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
+            for w in WEIGHTS
+        ]
+    return WEIGHTS[int(np.argmax(likelihoods))]
+
+
+def _forest_table(
+    fold: Fold, prior: Array, strength: float, growth: GrowthSettings, rng: np.random.Generator
+) -> Array:
+    """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
+    learnt, trees = fold.learnt, []
+    for _ in range(_RESAMPLES):
+        drawn = replace(learnt, counts=multinomial(learnt.counts, rng).astype(np.float64))
+        table = prior if math.isinf(strength) else penalised(drawn, prior, strength, fold.table)
+        records = _expected_records(learnt.channel, table * learnt.total)
+        trees += [random_tree(records, growth, rng)[0] for _ in range(_TREES)]
+    chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
+    return np.asarray(fold.table.sum(axis=1)[:, None] * chances)

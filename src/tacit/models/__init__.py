@@ -1,0 +1,1 @@
+"""Joint distributions fitted through the channel, shared by several analyses."""

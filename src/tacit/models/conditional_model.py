@@ -1,0 +1,450 @@
+"""ConditionalModel: naive Bayes seen through a design, with its likelihood and EM steps.
+
+Naive Bayes says P(c, x) = P(c) prod_a P(x_a | c). A group's coin picks strategy s with probability
+w_s and then disguises each unit u of attributes by itself, so a report has the probability
+
+    P(y) = sum_c P(c) prod_G sum_s w_s prod_u q[s,u][c, y_u],
+    q[s,u] = D_u B[s,u]^T,    D_u[c] = kron_a P(x_a | c)
+
+with B[s,u] the channel of the unit and D_u[c] the distribution of its true answers in class c. The
+sum is over classes and strategies, never over true records. It uses the whole report at once: under
+one related group, the answers together show whether they were flipped. Tables of the class and one
+attribute cannot show that.
+
+Units are packed into blocks of a few hundred reported cells, so that P(y | s, c) takes one lookup
+per block, and the expected counts one sum over patterns per block. What any strategy handles as one
+unit stays in one block. Patterns are processed in chunks, so memory use stays small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import accumulate
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from tacit.core.arrays import Array, Codes, Index, row_products
+from tacit.core.channel.coin import Attributes, UnitChannel
+from tacit.core.channel.numbers import Unit
+from tacit.core.design import Design, Group
+from tacit.reconstruction.likelihood import EMStep
+from tacit.records import PatternTable
+from tacit.records.keys import column_blocks
+
+#: Cells of a block, unless one unit has more: its tables fit in the fastest cache.
+CELLS = 512
+_TINY = float(np.finfo(np.float64).tiny)
+
+#: P(x_a | c) of every attribute, classes x categories; for the class itself, the identity.
+Tables = list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockUnits:
+    """The units of a block under one strategy, their answers side by side in one row.
+
+    `spans` has the true attributes of each unit and their slice of the row of true answers.
+    `matrix` has B[reported, true] of all units along its diagonal. `cells` is the position of a
+    unit's report in the row of reports, units x cells of the block.
+    """
+
+    spans: tuple[tuple[Unit, slice], ...]
+    matrix: Array
+    cells: Index
+
+    def table(self, tables: Tables) -> Array:
+        """prod_u q_u[c, y_u], classes x cells."""
+        reported = self._true(tables) @ self.matrix.T
+        return np.asarray(reported.take(self.cells, axis=1).prod(axis=1))
+
+    def add(self, counts: Tables, tables: Tables, sums: Array) -> None:
+        """Add the expected true categories, given sums of reports by class and cell.
+
+        E[x | c] = D[c, x] sum_y B[y, x] sums[c, y] / q[c, y]
+        """
+        true = self._true(tables)
+        reported = true @ self.matrix.T
+        by_report, cells = np.empty_like(reported), self.cells.ravel()
+        for row, by_cell in zip(by_report, sums, strict=True):
+            row[:] = np.bincount(cells, np.concatenate([by_cell] * len(self.cells)), row.size)
+        joint = true * (ratio(by_report, reported) @ self.matrix)
+        for unit, span in self.spans:
+            for a, table in _by_attribute(unit, joint[:, span], tables):
+                counts[a] += table
+
+    def posteriors(self, tables: Tables) -> Iterator[tuple[int, Array]]:
+        """P(x_a | c, y) of each attribute: classes x categories x cells."""
+        true = self._true(tables)
+        reported = true @ self.matrix.T
+        posterior = ratio(true[:, :, None] * self.matrix.T, reported[:, None])
+        for (unit, span), cells in zip(self.spans, self.cells, strict=True):
+            for a, table in _by_attribute(unit, posterior[:, span], tables):
+                yield a, table.take(cells, axis=2)
+
+    def _true(self, tables: Tables) -> Array:
+        """D of every unit, classes x true answers."""
+        units = ([tables[a] for a in unit] for unit, _ in self.spans)
+        return np.concatenate([reduce(row_products, own) for own in units], axis=1)
+
+
+def _by_attribute(unit: Unit, joint: Array, tables: Tables) -> Iterator[tuple[int, Array]]:
+    """Sums over the other attributes of the unit; its joint answers are the second axis."""
+    full = joint.reshape(len(joint), *(tables[a].shape[1] for a in unit), *joint.shape[2:])
+    for axis, a in enumerate(unit):
+        yield a, full.sum(axis=tuple(i + 1 for i in range(len(unit)) if i != axis))
+
+
+def ratio(over: Array, under: Array) -> Array:
+    """over / under, zero where both are zero."""
+    return np.asarray(over / np.maximum(under, _TINY))
+
+
+def tied_positions(n: int, units: Iterable[Unit]) -> list[list[int]]:
+    """Positions that must share a block, because some strategy handles them as one unit."""
+    parts = [{i} for i in range(n)]
+    for unit in units:
+        apart = [part for part in parts if part.isdisjoint(unit)]
+        touched = [part for part in parts if not part.isdisjoint(unit)]
+        parts = [*apart, set().union(*touched)]
+    return sorted(sorted(part) for part in parts)
+
+
+def packed_blocks(tied: Iterable[Sequence[int]], sizes: Sequence[int]) -> list[list[int]]:
+    """Join neighbours as long as the block has few enough cells."""
+    packs: list[list[int]] = []
+    for members in tied:
+        together = [*packs[-1], *members] if packs else []
+        if packs and math.prod(sizes[i] for i in together) <= CELLS:
+            packs[-1] = together
+        else:
+            packs.append(list(members))
+    return packs
+
+
+def side_by_side(
+    units: Sequence[UnitChannel], reported: Attributes, members: Sequence[int]
+) -> BlockUnits:
+    """The units of the block that has these members."""
+    codes = np.indices([reported[i].size for i in members]).reshape(len(members), -1)
+    spans, cells, row, column = [], [], 0, 0
+    for unit in units:
+        reports = [codes[members.index(i)] for i in unit.reports]
+        sizes = [reported[i].size for i in unit.reports]
+        cells.append(row + np.ravel_multi_index(reports, sizes))
+        spans.append((unit.attributes, slice(column, column + unit.matrix.shape[1])))
+        row, column = row + unit.matrix.shape[0], column + unit.matrix.shape[1]
+    return BlockUnits(tuple(spans), block_diag(*(unit.matrix for unit in units)), np.stack(cells))
+
+
+# BlockGrid: the EM sums of a model whose reports are two blocks, by matrix products.
+#
+# If one group has two blocks, a report y = (i, j) is one cell of each, and
+#
+#     P(y) = sum over (s, c) of  U[(s, c), i] V[(s, c), j]
+#     U = P(c) w_s P(i | s, c),  V = P(j | s, c)
+#
+# so P of all reports is the product U^T V. With F the shares of the reports and Q = F / P, the sums
+# of the posterior of (s, c) by the cells of the blocks are U * (V Q^T) and V * (U Q). There is no
+# lookup and no sum per pattern. It pays if most combinations of two cells are reported.
+
+
+#: Cells of the grid per pattern, at most.
+_SPARSEST = 4
+
+
+@dataclass(frozen=True, eq=False)
+class BlockGrid:
+    """Shares of the records by the cells of two blocks."""
+
+    shares: Array
+
+    @classmethod
+    def of(cls, shares: Array, codes: tuple[Codes, Codes], n_cells: tuple[int, int]) -> Self | None:
+        """The grid of patterns with these cells in the blocks; None if it would be sparse."""
+        first, second = n_cells
+        if first * second > _SPARSEST * len(shares):
+            return None
+        cells = codes[0].astype(np.intp) * second + codes[1]
+        grid = np.bincount(cells, shares, first * second)
+        return cls(np.asarray(grid, np.float64).reshape(first, second))
+
+    def expectations(
+        self, prior: Array, one: Array, two: Array
+    ) -> tuple[float, Array, list[Array]]:
+        """The log-likelihood, and posteriors summed by class and by the cells of each block.
+
+        `one` and `two` are strategies x classes x cells, `one` with the weights of the strategies.
+        """
+        u = (one * prior[:, None]).reshape(-1, one.shape[2])
+        v = two.reshape(-1, two.shape[2])
+        chances = u.T @ v
+        reported = self.shares > 0
+        with np.errstate(divide="ignore"):
+            logs = self.shares[reported] * np.log(chances[reported])
+        ratios = ratio(self.shares, chances)
+        first = (u * (v @ ratios.T)).reshape(one.shape)
+        second = (v * (u @ ratios)).reshape(two.shape)
+        return float(logs.sum()), first.sum(axis=(0, 2)), [first, second]
+
+
+#: Patterns per chunk of an EM step: their tables fit in the processor's cache.
+CHUNK = 1 << 14
+#: The same for scores, of which a pattern has many.
+_SCORED = 2048
+#: A product is rescaled before it can fall below this, long before it underflows.
+_VANISHING = 1e-150
+
+
+class AttributeBlock(NamedTuple):
+    """Some attributes of a group: the cell of each pattern, and the units of each strategy."""
+
+    codes: Codes
+    n_cells: int
+    strategies: tuple[BlockUnits, ...]
+
+
+#: P(y | s, c) of each block, strategies x classes x cells, the first with the weights of the
+#: strategies; and whether the product of the blocks before it must be rescaled.
+BlockTables = list[tuple[Array, bool]]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBlocks:
+    """A group: the probability of each strategy, and the blocks of its attributes."""
+
+    weights: Array
+    blocks: tuple[AttributeBlock, ...]
+
+    @classmethod
+    def of(cls, patterns: PatternTable, design: Design, group: Group) -> GroupBlocks:
+        """The blocks of a group of the design."""
+        reported = group.coin.reported(design.attributes_of(group))
+        weights, strategies = zip(*design.unit_channels(group), strict=True)
+        return cls.packed(patterns, reported, weights, strategies)
+
+    @classmethod
+    def packed(
+        cls,
+        patterns: PatternTable,
+        reported: Attributes,
+        weights: Sequence[float],
+        strategies: Sequence[Sequence[UnitChannel]],
+    ) -> GroupBlocks:
+        """Blocks of reported attributes; strategies have weights and disguise by units."""
+        units = [unit for strategy in strategies for unit in strategy]
+        tied = tied_positions(len(reported), (unit.reports for unit in units))
+        blocks = []
+        for members in packed_blocks(tied, [a.size for a in reported]):
+            inside = [[unit for unit in s if unit.reports[0] in members] for s in strategies]
+            names = [reported[i].name for i in members]
+            columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
+            sizes = [reported[i].size for i in members]
+            n_cells = math.prod(sizes)
+            kind = np.min_scalar_type(n_cells - 1)
+            codes = np.concatenate([keys.astype(kind) for keys in column_blocks(columns, sizes)])
+            block_units = tuple(side_by_side(units, reported, members) for units in inside)
+            blocks.append(AttributeBlock(codes, n_cells, block_units))
+        return cls(np.array(weights), tuple(blocks))
+
+    def tables(self, tables: Tables) -> BlockTables:
+        """The tables of the blocks under these parameters."""
+        tables_of = [np.stack([u.table(tables) for u in block.strategies]) for block in self.blocks]
+        vanishing, least = [], 1.0
+        for low in (float(table.min(where=table > 0, initial=1)) for table in tables_of):
+            vanishing.append(least * low < _VANISHING)
+            least = low if vanishing[-1] else least * low
+        tables_of[0] *= self.weights[:, None, None]
+        return list(zip(tables_of, vanishing, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkPosterior:
+    """The posterior of a chunk of patterns, and their share of the records.
+
+    `classes` is P(c | y), classes x patterns. Each group has w_s P(y_G | s, c) up to scale in
+    `by_strategy`, strategies x classes x patterns, with `totals` over the strategies, and in
+    `codes` the patterns' cells in its blocks.
+    """
+
+    shares: Array
+    log_likelihood: Array
+    classes: Array
+    by_strategy: list[Array]
+    totals: list[Array]
+    codes: list[list[Index]]
+
+    def strategies(self, classes: Array) -> Iterator[Array]:
+        """P(s | c, y) of each group, times the given values of classes x patterns."""
+        for by_strategy, total in zip(self.by_strategy, self.totals, strict=True):
+            yield by_strategy * ratio(classes, total)
+
+
+class ConditionalModel:
+    """Patterns and their design; parameters are passed in. Without a target, classes are latent."""
+
+    def __init__(
+        self, patterns: PatternTable, design: Design, target: str | None, n_classes: int = 1
+    ) -> None:
+        self.shares = patterns.counts / patterns.n_records
+        self.n_records = patterns.n_records
+        self.target = None if target is None else design.schema.index(target)
+        self.sizes = design.schema.sizes
+        self.n_classes = n_classes if self.target is None else self.sizes[self.target]
+        self.names = design.schema.names
+        self.groups = [GroupBlocks.of(patterns, design, group) for group in design.groups]
+
+    def posterior(self, prior: Array, tables: Tables, length: int) -> Iterator[ChunkPosterior]:
+        """Classes and strategies given the reports, `length` patterns at a time.
+
+        Bayes' rule: P(c | y) is proportional to P(c) prod_G sum_s w_s P(y_G | s, c).
+        """
+        block_tables = [group.tables(tables) for group in self.groups]
+        return self._posteriors(prior, block_tables, length)
+
+    def step(self, parameters: Array, alpha: float) -> EMStep:
+        """One step of expectation-maximisation, with `alpha` records added to every category."""
+        prior, tables = self.split(parameters)
+        block_tables = [group.tables(tables) for group in self.groups]
+        log_likelihood, classes, sums = self._expectations(prior, block_tables)
+        after = self.join(classes, self._expected_tables(tables, sums, alpha))
+        penalty = alpha / self.n_records * sum(np.log(t).sum() for t in self._free(tables))
+        change = float(np.abs(after - parameters).max())
+        return EMStep(after, log_likelihood + float(penalty), change)
+
+    def information(self, prior: Array, tables: Tables) -> Array:
+        """Information matrix of the logits of prior and tables, from the scores of the reports.
+
+        By Fisher's identity, the score of a report is the expected score of the complete data
+        given the report: the posterior count of (class c, category x) minus its expectation.
+        """
+        size = self.join(prior, tables).size
+        total = np.zeros((size, size))
+        posteriors = [
+            [[list(units.posteriors(tables)) for units in b.strategies] for b in group.blocks]
+            for group in self.groups
+        ]
+        for chunk in self.posterior(prior, tables, _SCORED):
+            scores = [-table[:, :, None] * chunk.classes[:, None] for table in tables]
+            strategies = chunk.strategies(chunk.classes)
+            for weighted, cells, blocks in zip(strategies, chunk.codes, posteriors, strict=True):
+                for codes, block in zip(cells, blocks, strict=True):
+                    for weight, attributes in zip(weighted, block, strict=True):
+                        for a, table in attributes:
+                            scores[a] += table.take(codes, axis=2) * weight[:, None]
+            free = [score.reshape(-1, score.shape[-1]) for score in self._free(scores)]
+            stacked = np.concatenate([chunk.classes - prior[:, None], *free])
+            total += (stacked * chunk.shares) @ stacked.T
+        return total * self.n_records
+
+    def split(self, parameters: Array) -> tuple[Array, Tables]:
+        """Prior and tables out of one vector."""
+        lengths = [self.n_classes * k for a, k in enumerate(self.sizes) if a != self.target]
+        prior, *parts = np.split(parameters, list(accumulate([self.n_classes, *lengths]))[:-1])
+        tables = [part.reshape(self.n_classes, -1) for part in parts]
+        if self.target is not None:
+            tables.insert(self.target, np.eye(self.n_classes))
+        return prior, tables
+
+    def join(self, prior: Array, tables: Tables) -> Array:
+        """Prior and tables as one vector, without the table of the class itself."""
+        return np.concatenate([prior, *(table.ravel() for table in self._free(tables))])
+
+    def repair(self, parameters: Array) -> Array:
+        """Make every distribution sum to 1 again."""
+        prior, tables = self.split(parameters)
+        return self.join(prior / prior.sum(), [t / t.sum(axis=1, keepdims=True) for t in tables])
+
+    def _free(self, tables: Tables) -> Tables:
+        return [table for a, table in enumerate(tables) if a != self.target]
+
+    @cached_property
+    def _grid(self) -> BlockGrid | None:
+        """The reports by the cells of two blocks, if there are two and one group."""
+        (group, *others) = self.groups
+        if others or len(group.blocks) != 2:
+            return None
+        one, two = group.blocks
+        return BlockGrid.of(self.shares, (one.codes, two.codes), (one.n_cells, two.n_cells))
+
+    def _expectations(
+        self, prior: Array, block_tables: list[BlockTables]
+    ) -> tuple[float, Array, list[list[Array]]]:
+        """The log-likelihood, and posteriors summed by class and by the cells of each block."""
+        if self._grid is not None and not any(vanishing for _, vanishing in block_tables[0]):
+            (one, _), (two, _) = block_tables[0]
+            found, classes, by_block = self._grid.expectations(prior, one, two)
+            return found, classes, [by_block]
+        log_likelihood, classes = 0.0, np.zeros(self.n_classes)
+        sums = [[np.zeros_like(table) for table, _ in own] for own in block_tables]
+        for chunk in self._posteriors(prior, block_tables, CHUNK):
+            log_likelihood += float((chunk.shares * chunk.log_likelihood).sum())
+            weights = chunk.shares * chunk.classes
+            classes += weights.sum(axis=1)
+            for own, weighted, codes in zip(
+                sums, chunk.strategies(weights), chunk.codes, strict=True
+            ):
+                for total, cells in zip(own, codes, strict=True):
+                    _add_by_cell(total, cells, weighted)
+        return log_likelihood, classes, sums
+
+    def _posteriors(
+        self, prior: Array, block_tables: list[BlockTables], length: int
+    ) -> Iterator[ChunkPosterior]:
+        for start in range(0, len(self.shares), length):
+            chunk = slice(start, start + length)
+            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
+            looked_up = [
+                _look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)
+            ]
+            by_strategy = [values for values, _ in looked_up]
+            totals = [values.sum(axis=0) for values in by_strategy]
+            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in looked_up)
+            for total in totals:
+                logs = logs + _rescale(classes)
+                classes = classes * total
+            likelihood = classes.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(likelihood)
+            shares, posterior = self.shares[chunk], ratio(classes, likelihood)
+            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
+
+    def _expected_tables(self, tables: Tables, sums: list[list[Array]], alpha: float) -> Tables:
+        """P(x_a | c) of the expected true categories, with `alpha` records added to each."""
+        counts = [np.zeros((self.n_classes, k)) for k in self.sizes]
+        for group, by_block in zip(self.groups, sums, strict=True):
+            for block, by_strategy in zip(group.blocks, by_block, strict=True):
+                for units, by_cell in zip(block.strategies, by_strategy, strict=True):
+                    units.add(counts, tables, by_cell)
+        added = [count + alpha / self.n_records for count in counts]
+        return [count / count.sum(axis=1, keepdims=True) for count in added]
+
+
+def _look_up(tables: BlockTables, codes: Sequence[Index]) -> tuple[Array, Array]:
+    """w_s P(y | s, c), strategies x classes x patterns, and the log of its scale."""
+    (first, _), *others = tables
+    product, log_scale = first.take(codes[0], axis=2), np.zeros(len(codes[0]))
+    for (table, vanishing), own in zip(others, codes[1:], strict=True):
+        if vanishing:
+            log_scale += _rescale(product)
+        product *= table.take(own, axis=2)
+    return product, log_scale
+
+
+def _add_by_cell(total: Array, cells: Index, weights: Array) -> None:
+    """Add weights of patterns to their cells; strategies x classes x cells."""
+    for own, by_class in zip(total, weights, strict=True):
+        for row, weight in zip(own, by_class, strict=True):
+            row += np.bincount(cells, weight, row.size)
+
+
+def _rescale(values: Array) -> Array:
+    """Divide each pattern's values by the largest, in place; gives the logs of the divisors."""
+    top = values.reshape(-1, values.shape[-1]).max(axis=0)
+    top[top == 0] = 1
+    values /= top
+    return np.asarray(np.log(top))

@@ -1,0 +1,1 @@
+"""What prints: tables, figures, numbers as text, conservative rounding, JSON documents."""

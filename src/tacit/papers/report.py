@@ -1,0 +1,340 @@
+"""The report: sections of text, comparisons with published numbers and charts, as one HTML page.
+
+The page loads nothing from elsewhere. Figures are also SVG files; every number is in a CSV file.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from tacit import __version__
+from tacit.output.table import Markup, Table
+from tacit.papers.runner import Plan, Rows, Value
+from tacit.privacy.page import svg
+from tacit.records import write_text
+
+#: Shown at a theta that carries no information.
+NO_ESTIMATE = "no estimate exists"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A published number beside ours.
+
+    `published` is the number in the paper, None if it prints none; `reference` was measured before.
+    `within` is the tolerance. `why` explains the difference.
+    """
+
+    what: str
+    ours: float | None
+    published: float | None = None
+    reference: float | None = None
+    within: float | None = None
+    why: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published number, or minus the reference if none is published."""
+        other = self.reference if self.published is None else self.published
+        return None if other is None or self.ours is None else self.ours - other
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether ours is within tolerance; None if there is none."""
+        other = self.reference if self.reference is not None else self.published
+        if other is None or self.within is None or self.ours is None:
+            return None
+        return abs(self.ours - other) <= self.within
+
+
+#: x and y of a curve; a y of None is a place where no estimate exists.
+Point = tuple[float, float | None]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a chart through points in any order."""
+
+    label: str
+    points: Sequence[Point]
+    colour: int = 0
+    dashed: bool = False
+    marks: bool = True
+
+    @property
+    def ordered(self) -> list[Point]:
+        """The points by rising x."""
+        return sorted(self.points, key=lambda point: point[0])
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one axis; `name` names its files."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    log: bool = False
+    level: tuple[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One paper; `summary` is for the summary, `text` has the paragraphs of its own section.
+
+    `tables` has the name of each table's file.
+    """
+
+    name: str
+    title: str
+    paper: str
+    text: Sequence[str]
+    checks: Sequence[Check] = ()
+    charts: Sequence[Chart] = ()
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    summary: str = ""
+
+
+def matching(rows: Rows, **values: Value) -> Rows:
+    """The rows with these values."""
+    return [row for row in rows if all(row[key] == value for key, value in values.items())]
+
+
+def points(rows: Rows, y: str, x: str = "theta", **values: Value) -> list[Point]:
+    """Points of the rows with these values."""
+    return [(float(row[x]), row[y]) for row in matching(rows, **values)]
+
+
+def table_of(title: str, rows: Rows) -> Table:
+    """Rows under the names of their values."""
+    heads = tuple(rows[0])
+    return Table(heads, [[row[name] for name in heads] for row in rows], title)
+
+
+#: Rows of a table that the page shows; all of them are in its CSV file.
+SHOWN = 40
+#: Tables of at most so many rows are open.
+OPEN = 15
+
+
+def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -> str:
+    """The whole page; `pictures` are SVG elements by the name of their chart."""
+    body = "".join(_section(section, pictures) for section in sections)
+    style = files("tacit.papers").joinpath("report.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>The papers, reproduced</title><style>\n{style}</style></head><body>"
+        f"<h1>The papers, reproduced</h1>{_summary(sections, plan)}{body}</body></html>\n"
+    )
+
+
+def summary_table(sections: Sequence[Section]) -> Table:
+    """A row per paper: how many numbers are within tolerance, and the largest difference."""
+    rows = []
+    for section in sections:
+        compared = [check for check in section.checks if check.holds is not None]
+        compared_to = [check for check in section.checks if check.difference is not None]
+        largest = max(compared_to, key=lambda check: abs(check.difference or 0), default=None)
+        rows.append(
+            (
+                section.title,
+                len(compared),
+                sum(check.holds is True for check in compared),
+                None if largest is None else largest.difference,
+                "" if largest is None else largest.what,
+            )
+        )
+    heads = ("paper", "numbers compared", "within tolerance", "largest difference", "where")
+    return Table(heads, rows, align="lrrrl")
+
+
+def checks_table(section: Section) -> Table:
+    """A row per number that is compared."""
+    within = {True: "yes", False: "no", None: ""}
+    rows = [
+        (c.what, c.published, c.reference, c.ours, c.difference, within[c.holds], c.why)
+        for c in section.checks
+    ]
+    heads = ("what", "published", "measured before", "ours", "difference", "within tolerance")
+    return Table((*heads, "why"), rows)
+
+
+def _summary(sections: Sequence[Section], plan: Plan) -> str:
+    if plan.small:
+        size = "A small part of the papers' repeats: numbers vary more than they should."
+    else:
+        size = "As many repeats as the papers had, unless a section says otherwise."
+    table = summary_table(sections)
+    rows = [
+        (Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>'), *counts, signed(d), where)
+        for section, (title, *counts, d, where) in zip(sections, table.rows, strict=True)
+    ]
+    summaries = "".join(
+        f"<p><b>{_text(section.title)}.</b> {_text(section.summary)}</p>"
+        for section in sections
+        if section.summary
+    )
+    return (
+        "<p>The experiments of the papers as they are described, beside tacit's own answer. If a "
+        f"paper prints no number, ours is compared with one measured before. {size}</p>"
+        f"{_wide(replace(table, rows=rows), cards=True)}{summaries}"
+        f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
+        "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
+    )
+
+
+def _wide(table: Table, cards: bool = False) -> str:
+    return f'<div class="wide" tabindex="0">{table.html(cards)}</div>'
+
+
+def _section(section: Section, pictures: Mapping[str, str]) -> str:
+    text = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.text)
+    charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
+    tables = "".join(_table(name, table) for name, table in section.tables.items())
+    return (
+        f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
+        f'<p class="small">{_text(section.paper)}</p>{text}{_checks(section)}'
+        f'<div class="charts">{charts}</div>{tables}</section>'
+    )
+
+
+def _checks(section: Section) -> str:
+    """The numbers of a paper beside ours; reasons are letters, explained below the table."""
+    table = checks_table(section)
+    reasons = list(dict.fromkeys(check.why for check in section.checks if check.why))
+    rows = [
+        (
+            *numbers,
+            signed(difference),
+            Markup(f'<b class="{within}">{within}</b>'),
+            chr(ord("a") + reasons.index(why)) if why else "",
+        )
+        for *numbers, difference, within, why in table.rows
+    ]
+    said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
+    return (
+        f"<h3>Beside the published numbers</h3>{_wide(replace(table, rows=rows), cards=True)}"
+        f'<ol type="a" class="small">{said}</ol>'
+    )
+
+
+def _chart(chart: Chart, picture: str) -> str:
+    said = f"{chart.title}: {chart.y} by {chart.x}"
+    return (
+        f'<figure role="img" aria-label="{_text(said)}"><figcaption>{_text(chart.title)}'
+        f'</figcaption>{picture}<p class="small">{_text(chart.name)}.csv</p></figure>'
+    )
+
+
+def _table(name: str, table: Table) -> str:
+    """The first rows; a mean of ours is missing only if no estimate exists."""
+    missing = [NO_ESTIMATE if "mean" in h and "published" not in h else None for h in table.heads]
+    shown = Table(
+        [head.replace("_", " ") for head in table.heads],
+        [
+            [none if cell is None else cell for cell, none in zip(row, missing, strict=True)]
+            for row in table.rows[:SHOWN]
+        ],
+    )
+    rest = len(table.rows) - SHOWN
+    more = f'<p class="small">{rest:,} more rows in the file</p>' if rest > 0 else ""
+    is_open = " open" if len(table.rows) <= OPEN else ""
+    return (
+        f"<details{is_open}><summary>{_text(table.title)} "
+        f'<span class="file">({_text(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
+    )
+
+
+def signed(difference: float | None) -> str:
+    """A difference with its sign; never minus zero."""
+    return "" if difference is None else f"{round(difference, 4) + 0.0:+.4f}"
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+PAGE = "report.html"
+#: Colours that are distinct for colour-blind readers (Okabe & Ito).
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
+MARKERS = "os^Dv"
+#: Small enough to be readable on a phone.
+SIZE = (5.0, 3.7)
+
+
+def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
+    """Write everything except the results of the settings, which the runner keeps."""
+    pictures = {}
+    tables = {"summary": summary_table(sections)}
+    for section in sections:
+        tables |= {f"{section.name}-checks": checks_table(section), **section.tables}
+        for chart in section.charts:
+            picture = svg(draw(chart))
+            write_text(folder / f"{chart.name}.svg", picture)
+            # Names of its own, since several stand on one page.
+            pictures[chart.name] = re.sub(
+                r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", picture
+            )
+            rows: list[Any] = [
+                (curve.label, x, y) for curve in chart.curves for x, y in curve.ordered
+            ]
+            if chart.level is not None:
+                rows.append((chart.level[0], None, chart.level[1]))
+            tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
+    for name, table in tables.items():
+        write_text(folder / f"{name}.csv", table.csv())
+    write_text(folder / PAGE, page(sections, pictures, plan))
+
+
+def draw(chart: Chart) -> Figure:
+    """The figure of a chart; it marks places where no estimate exists."""
+    figure = Figure(figsize=SIZE, layout="constrained")
+    axes = figure.subplots()
+    for curve in chart.curves:
+        _draw(axes, curve)
+    if chart.level is not None:
+        name, height = chart.level
+        axes.axhline(height, color="#999999", lw=0.8, ls=":", label=name)
+    points = [point for curve in chart.curves for point in curve.points]
+    for gap in sorted({x for x, y in points if y is None}):
+        axes.axvline(gap, color="#999999", lw=0.8, ls=(0, (1, 3)))
+        axes.text(
+            gap, 0.02, f" {NO_ESTIMATE}", rotation=90, fontsize=7, color="#666666",
+            transform=axes.get_xaxis_transform(), va="bottom", ha="left",
+        )  # fmt: skip
+    if chart.log:
+        axes.set_yscale("log")
+    if all(float(x).is_integer() for x, _ in points):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel(chart.x)
+    axes.set_ylabel(chart.y)
+    axes.grid(alpha=0.25, lw=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    return figure
+
+
+def _draw(axes: Any, curve: Curve) -> None:
+    axes.plot(
+        [x for x, _ in curve.ordered],
+        [math.nan if y is None else y for _, y in curve.ordered],
+        color=COLOURS[curve.colour % len(COLOURS)],
+        marker=MARKERS[curve.colour % len(MARKERS)] if curve.marks else None,
+        ms=3.5,
+        lw=1.4,
+        ls="--" if curve.dashed else "-",
+        label=curve.label,
+    )

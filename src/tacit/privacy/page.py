@@ -1,0 +1,285 @@
+"""Figures of privacy, drawn without a display and without global state."""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tacit.output import rounding
+from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
+from tacit.output.table import Table
+from tacit.privacy import report_text
+from tacit.privacy.scopes import of_100_up
+
+if TYPE_CHECKING:
+    from tacit.privacy.comparison import Comparison
+    from tacit.privacy.report import Report
+
+
+#: Attributes shown; more would not be read.
+_SHOWN = 30
+
+
+def guesses(report: Report) -> Figure:
+    """For each attribute and the record: how often the best guess is right, of 100."""
+    names = list(report.attributes)
+    least = sorted(names, key=lambda name: -_knowing_others(report, name))[:_SHOWN]
+    shown = [name for name in names if name in set(least)]
+    record_disclosed = report.disclosure.record
+    marked = record_disclosed.accuracy is not None or record_disclosed.limit is not None
+    record = ["whole record"] if len(names) > 1 and marked else []
+    figure = Figure(figsize=(5.4, 2.1 + 0.36 * len([*shown, *record])), layout="constrained")
+    axes = figure.add_subplot()
+    _mark(axes, report, shown)
+    labels = [short_label(report.wording.question(name)) for name in shown]
+    axes.set_yticks(range(len(shown) + len(record)), [*labels, *record])
+    axes.set_ylim(len(shown) + len(record) - 0.5, -0.5)
+    axes.set_xlim(-2, 102)
+    axes.set_xlabel("best guess is right, in 100 cases")
+    if len(shown) < len(names):
+        axes.set_title(f"the {len(shown)} least private of {len(names)}", fontsize="medium")
+    plain(axes, "x")
+    figure.legend(loc="outside upper left", ncols=1, frameon=False)
+    return figure
+
+
+def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
+    """A mark per adversary; none where a figure is not known."""
+    places = range(len(shown))
+    before = [report.attributes[n].alone.largest_prior for n in shown]
+    alone = [report.attributes[n].alone.accuracy for n in shown]
+    others = [_knowing_others(report, name, 0.0) for name in shown]
+    disclosed = [report.disclosure.attributes[n] for n in shown]
+    if len(report.attributes) > 1:
+        disclosed.append(report.disclosure.record)
+    ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, disclosed, strict=False)]
+    axes.hlines(places, _of_100(before), _of_100(ends), color=GREY, linewidth=1, zorder=1)
+    axes.scatter(_of_100(before), places, marker="|", s=90, color=INK, label="without a report")
+    ring: dict[str, Any] = {"facecolor": "none", "edgecolor": BLUE, "linewidth": 1.8}
+    axes.scatter(_of_100(alone), places, s=60, label="its own report", zorder=5, **ring)
+    known = [(i, h.accuracy) for i, h in enumerate(disclosed) if h.accuracy is not None]
+    _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
+    bounds = [(i, h.limit) for i, h in enumerate(disclosed) if h.limit is not None]
+    label = "the whole record, at most (any dependence)"
+    _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
+    label = "the other true answers known"
+    told = [(i, share) for i, share in enumerate(others) if share]
+    _scatter(axes, told, label, marker="^", s=34, color=INK, zorder=4)
+
+
+def _knowing_others(report: Report, name: str, missing: float = 1.0) -> float:
+    """How often a guess is right if the other true answers are known, or `missing`."""
+    knowing = report.knowing_others[name]
+    return missing if knowing is None else knowing.accuracy
+
+
+def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:
+    """Marks at (line, share), with one entry in the legend if there are any."""
+    if points:
+        places, shares = zip(*points, strict=True)
+        axes.scatter(_of_100(shares), places, label=label, **style)
+
+
+def _of_100(shares: Sequence[float]) -> list[float]:
+    return [100 * share for share in shares]
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG element, text as text, the same every time."""
+    stream = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit", "font.family": "sans-serif"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    return text[text.index("<svg") :]
+
+
+def content(figure: Figure, suffix: str) -> bytes:
+    """The figure as what goes in a file of this suffix: .svg, or one that matplotlib knows."""
+    if suffix.lower() == ".svg":
+        return svg(figure).encode()
+    stream = io.BytesIO()
+    figure.savefig(stream, format=suffix[1:].lower(), dpi=150, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def curves(comparison: Comparison) -> Figure:
+    """PSE of an attribute and MAP privacy of a record over theta, a line a scheme."""
+    keys = list(dict.fromkeys((p.scheme, p.groups) for p in comparison.points))
+    schemes = list(dict.fromkeys(scheme for scheme, _ in keys))
+    most = max(groups for _, groups in keys)
+    figure = Figure(figsize=(8.4, 3.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for scheme, groups in keys:
+        colour = (BLUE, RED, INK, GREY)[schemes.index(scheme) % 4]
+        style: dict[str, Any] = {
+            "color": colour,
+            "marker": "o^sDv*PX"[(groups - 1) % 8],
+            "markersize": 4,
+        }
+        light = 0.35 + 0.65 * groups / most
+        label = f"{scheme}, {groups} {'group' if groups == 1 else 'groups'}"
+        right.plot(
+            *comparison.curve(scheme, groups, "map_record"), label=label, alpha=light, **style
+        )
+        if groups == min(g for s, g in keys if s == scheme):
+            left.plot(*comparison.curve(scheme, groups, "pse"), **style)
+    left.set_title("one answer: PSE, any grouping")
+    right.set_title("whole record: MAP privacy")
+    for axes in (left, right):
+        axes.set_xlabel("theta")
+        axes.set_ylim(bottom=0)
+        plain(axes, "both")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+    return figure
+
+
+# The privacy report as one HTML page that loads nothing from elsewhere.
+
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 1rem/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; max-width: 60rem;
+  padding: 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
+.survey { font-size: 1.1rem; color: #444; margin: 0 0 1rem; }
+.told { font-size: 1.1rem; padding-left: 1.2rem; }
+.told li { margin: .4rem 0; }
+.warning { border-left: .3rem solid #d55e00; background: #fdf3ec; padding: .6rem .9rem;
+  margin: .6rem 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
+  white-space: nowrap; }
+thead th { white-space: normal; vertical-align: bottom; }
+tbody th { white-space: normal; min-width: 8rem; max-width: 18rem; font-weight: 500; }
+th:first-child { text-align: left; } th[colspan] { text-align: center; }
+caption { text-align: left; color: #555; padding-bottom: .3rem; }
+svg { max-width: 100%; height: auto; }
+.small, dl { color: #444; font-size: .92rem; }
+dt { font-weight: 600; } dd { margin: 0 0 .4rem; }
+code { overflow-wrap: anywhere; }
+"""
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    first = report.disclosure.warning
+    title = report.wording.title
+    items = "".join(f"<li>{_text(said)}</li>" for said in report.sentences)
+    parts = [
+        "<h1>How private is an answer?</h1>",
+        *([] if title is None else [f'<p class="survey">{_text(title)}</p>']),
+        *([] if first is None else [_warning(first)]),
+        f'<ul class="told">{items}</ul>',
+        *(_warning(said) for said in report.warnings if said != first),
+        f'<p class="small">{_text(report.basis())}</p>',
+        "<h2>How often a guess is right</h2>",
+        f'<div class="wide" role="img" aria-label="{_text(_described(report))}">'
+        f"{svg(report.plot())}</div>",
+        "<h2>Who can guess how much</h2>",
+        "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
+        _named(report, report_text.guess_table(report)),
+        "<p>The most certain that any report can make someone of a true answer:</p>",
+        _named(report, report_text.certainty_table(report)),
+        _glossary(report_text.columns(report)),
+        "<h2>Every answer that can be sent</h2>",
+        _answers(report),
+        "<h2>For analysts</h2>",
+        _analysts(report),
+        *_optional(report),
+        f'<p class="small">Design <code>{report.design.fingerprint}</code></p>',
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>How private is an answer?</title>\n<style>{_STYLE}</style>\n</head>\n"
+        "<body>\n<main>\n" + "\n".join(parts) + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _warning(said: str) -> str:
+    return f'<p class="warning" role="note">{_text(said)}</p>'
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _described(report: Report) -> str:
+    """The figure in words."""
+    phrases = []
+    for name, scope in report.attributes.items():
+        knowing = report.knowing_others[name]
+        share = "a number not known" if knowing is None else str(of_100_up(knowing.accuracy))
+        phrases.append(
+            f"{report.wording.question(name)}: {of_100_up(scope.alone.accuracy)} of 100 from its "
+            f"own report, {share} if other answers are known"
+        )
+    return "; ".join(phrases)
+
+
+def _analysts(report: Report) -> str:
+    groups = "; ".join(
+        f"group {i}: {', '.join(g.names)} (smallest PSE {rounding.down(g.weakest or 0)})"
+        for i, g in enumerate(report.groups, start=1)
+        if len(g.names) > 1
+    )
+    groups_note = f'<p class="small">{_text(groups)}.</p>' if groups else ""
+    table = report_text.analyst_table(report)
+    star = f'<p class="small">{_text(report_text.signs(table))}</p>'
+    return _named(report, table) + star + groups_note + _glossary(report_text.FIGURE_WORDS)
+
+
+def _named(report: Report, table: Table) -> str:
+    """A table with questions instead of the names of attributes."""
+    rows = [[report.wording.question(name), *cells] for name, *cells in table.rows]
+    return _wide(Table(["", *table.heads[1:]], rows))
+
+
+def _wide(table: Table) -> str:
+    return f'<div class="wide" tabindex="0">{table.html()}</div>'
+
+
+def _glossary(words: Sequence[tuple[str, str]]) -> str:
+    said = "".join(f"<dt>{_text(word)}</dt><dd>{_text(what)}</dd>" for word, what in words)
+    return f"<dl>{said}</dl>"
+
+
+def _answers(report: Report) -> str:
+    wording = report.wording
+    rows = [
+        [
+            f"{wording.question(name)} “{wording.label(name, answer.reported)}”",
+            rounding.down(100 * answer.hidden, 1) if answer.own else "",
+            wording.label(name, answer.guess),
+            rounding.up(100 * answer.certainty, 1),
+            rounding.down(100 * answer.sent, 1),
+        ]
+        for name, answers in report.answers.items()
+        for answer in answers
+    ]
+    head = ["sent", "truth is another, %", "likeliest truth", "it is, %", "how many send it, %"]
+    return _wide(Table(head, rows))
+
+
+def _optional(report: Report) -> list[str]:
+    """What was asked for beyond the design: a published model, repeated participation."""
+    parts = []
+    if report.after_mining:
+        parts += ["<h2>After a model is published</h2>", f"<p>{_text(report_text.MINED)}</p>"]
+        parts.append(_named(report, report_text.mined_table(report.after_mining)))
+    if report.repeated is not None:
+        table = report_text.repeated_table(report.repeated, report.prior.ties_all)
+        said = f"<p>{_text(report.repeated.caption())}</p>"
+        parts += ["<h2>Taking part more than once</h2>", said, _named(report, table)]
+        parts.append(f'<p class="small">{_text(report_text.REPEATED_STAR)}</p>')
+    return parts

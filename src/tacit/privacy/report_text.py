@@ -1,0 +1,668 @@
+"""The tables and sentences of a privacy report as text, rounded conservatively.
+
+Two tables compare the adversaries, from weak to strong, by how often their best guess is right
+and by the largest posterior that any report can lead to. A third one, for analysts, holds the
+figures of the papers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tacit.core.design import Group
+from tacit.core.schema import Label
+from tacit.output import rounding
+from tacit.output.table import Table
+from tacit.privacy.published_model import AfterMining
+from tacit.privacy.repeated import Repeated
+from tacit.privacy.risk import FIGURES, NO_LIMIT, Figures
+from tacit.privacy.scopes import Scope, SentAnswer, of_100, of_100_up
+from tacit.survey.fields import text_in
+from tacit.survey.published import waves_sentence
+
+if TYPE_CHECKING:
+    from tacit.privacy.report import Disclosed, Report
+    from tacit.survey import Survey
+
+
+UNKNOWN = "not known"
+#: The same in the table for analysts, which has many narrow columns.
+SHORT_UNKNOWN = "?"
+#: What the columns of the adversaries mean.
+_COLUMNS = (
+    ("no report", "Knows only how common each answer is."),
+    ("own report", "Sees the report of this answer alone."),
+    (
+        "whole record",
+        "Sees all reported answers of a person, and knows how answers go together.",
+    ),
+    ("at most", "The same, an upper bound for any dependence between answers."),
+    (
+        "others known",
+        "Also knows the person's other true answers, as a colleague or a spouse may.",
+    ),
+)
+_WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
+_UNRELATED = (
+    " Answers to different questions are taken as unrelated here; if they go together, the others "
+    "may give the answer away."
+)
+_ESTIMATED = (
+    " Estimated from the reported records; dependence that they do not show may give the answer "
+    "away."
+)
+_NOT_IN_MODEL = " Answers that its rules do not tie together are taken as unrelated here."
+#: What the figures for analysts mean.
+FIGURE_WORDS = (
+    ("best guess right", "How often the most probable true answer is the true one."),
+    ("most certain", "The largest probability of a true answer that any report can lead to."),
+    ("epsilon", "A report changes the odds between any two true answers by at most exp(epsilon)."),
+    ("PSE", "How often a guess drawn from the posterior is wrong (Zhan & Matwin)."),
+    ("MAP", "How often the best guess is wrong: MAP privacy (Huang & Du)."),
+    ("bits", "What a report tells about the true answer on average."),
+)
+_SIGNS = "* sees the whole reported record   + also knows the person's other true answers"
+REPEATED_STAR = "* sees the whole reported records"
+MINED = (
+    "PSE after a model is published: PSE less what its rules recover, for someone who knows their "
+    "conditions and for someone who does not (Zhan & Matwin)."
+)
+
+
+def tables(report: Report) -> list[Table]:
+    """All tables of a report."""
+    listed = [guess_table(report), certainty_table(report), analyst_table(report)]
+    if report.after_mining:
+        listed.append(mined_table(report.after_mining))
+    if report.repeated is not None:
+        listed.append(repeated_table(report.repeated, report.prior.ties_all))
+    return listed
+
+
+def notes(report: Report) -> list[str]:
+    """What the tables mean."""
+    words = [f"{name}: {what}" for name, what in (*columns(report), *FIGURE_WORDS)]
+    lines = [*words, signs(analyst_table(report))]
+    if report.after_mining:
+        lines.append(MINED)
+    if report.repeated is not None:
+        lines += [REPEATED_STAR, report.repeated.caption()]
+    return lines
+
+
+def columns(report: Report) -> list[tuple[str, str]]:
+    """The columns that compare adversaries, and what they mean."""
+    *weaker, (others, what) = _COLUMNS
+    estimated = "" if report.disclosure.assessment is None else _ESTIMATED
+    what += _UNRELATED if report.takes_unrelated else estimated
+    adversaries = [*weaker, (others, what)]
+    if report.after_mining:
+        name, what = _WITH_MODEL
+        adversaries.append((name, what if report.prior.ties_all else what + _NOT_IN_MODEL))
+    return adversaries
+
+
+def guess_table(report: Report) -> Table:
+    """How often the best guess is right, by adversary."""
+    return _by_adversary(
+        report,
+        "best guess right",
+        lambda figures: figures.accuracy,
+        _estimate,
+        lambda held: held.bound,
+        lambda mined: mined.accuracy_with_model,
+    )
+
+
+def certainty_table(report: Report) -> Table:
+    """The largest posterior, by adversary."""
+    return _by_adversary(
+        report,
+        "most certain",
+        lambda figures: figures.worst_posterior,
+        lambda held: _shown(held.worst_posterior),
+        lambda held: held.worst_bound,
+        lambda mined: mined.worst_with_model,
+    )
+
+
+def _by_adversary(
+    report: Report,
+    title: str,
+    of: Callable[[Figures], float],
+    estimate: Callable[[Disclosed], str],
+    bound: Callable[[Disclosed], float | None],
+    with_model: Callable[[AfterMining], float | None],
+) -> Table:
+    mined = report.after_mining
+    rows = []
+    for name, scope in report.attributes.items():
+        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
+        last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
+        rows.append(
+            [
+                name,
+                rounding.up(scope.alone.largest_prior),
+                rounding.up(of(scope.alone)),
+                estimate(disclosed),
+                _limit(bound(disclosed)),
+                _shown(None if others is None else of(others)),
+                *last,
+            ]
+        )
+    for name, group in _several(report):
+        alone = of(group.alone) if report.prior.ties(group.names) else None
+        figures = report.record_figures(group)
+        whole = None if figures is None else of(figures)
+        before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
+        cells = [before, _shown(alone), _shown(whole), "", "", *([""] if mined else [])]
+        rows.append([name, *cells])
+    if len(report.attributes) > 1:
+        disclosed = report.disclosure.record
+        before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
+        cells = [
+            before,
+            "",
+            estimate(disclosed),
+            _limit(bound(disclosed)),
+            "",
+            *([""] if mined else []),
+        ]
+        rows.append(["record", *cells])
+    return Table([title, *(name for name, _ in columns(report))], rows)
+
+
+def _estimate(disclosed: Disclosed) -> str:
+    """The best guess from the whole record, with the range of its estimate."""
+    if disclosed.accuracy is None or disclosed.span is None:
+        return _shown(disclosed.accuracy)
+    low, high = disclosed.span
+    return (
+        f"{rounding.up(disclosed.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
+    )
+
+
+def _shown(value: float | None, missing: str = UNKNOWN) -> str:
+    """A figure of risk, or `missing` if there is none."""
+    return missing if value is None else rounding.up(value)
+
+
+def _limit(bound: float | None) -> str:
+    """An upper bound; empty if not computed, and in words if it limits nothing."""
+    if bound is None:
+        return ""
+    return rounding.up(bound) if bound < NO_LIMIT else "no limit"
+
+
+def _several(report: Report) -> list[tuple[str, Scope]]:
+    """Groups of several attributes, numbered; others are their attribute."""
+    numbered = enumerate(report.groups, start=1)
+    return [(f"group {i}", group) for i, group in numbered if len(group.names) > 1]
+
+
+def analyst_table(report: Report) -> Table:
+    """The papers' figures: own report, whole record (*), other true answers known (+)."""
+    rows = []
+    for name, scope in report.attributes.items():
+        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
+        rows.append(
+            [
+                name,
+                rounding.epsilon(scope.epsilon),
+                *_own(scope.alone),
+                *_held(disclosed),
+                *_own(others)[:2],
+            ]
+        )
+    for name, group in _several(report):
+        alone = _own(group.alone if report.prior.ties(group.names) else None)
+        figures = report.record_figures(group)
+        whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
+        rows.append([name, rounding.epsilon(group.epsilon), *alone, *whole, "", ""])
+    if report.epsilon_disguised is not None:
+        rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
+    if len(report.attributes) > 1:
+        whole = _held(report.disclosure.record)
+        bits = rounding.up(report.record.alone.information) if report.prior.ties_all else ""
+        cells = [rounding.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
+        rows.append(["record", *cells])
+    return Table(("", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"), rows)
+
+
+def signs(table: Table) -> str:
+    """What the signs in the table for analysts mean."""
+    unknown = any(SHORT_UNKNOWN in row for row in table.rows)
+    return f"{_SIGNS}   {SHORT_UNKNOWN} not known" if unknown else _SIGNS
+
+
+def _own(figures: Figures | None) -> list[str]:
+    """PSE, MAP privacy and bits."""
+    if figures is None:
+        return [SHORT_UNKNOWN] * 3
+    shown = [
+        rounding.down(figures.pse),
+        rounding.down(figures.map_privacy),
+    ]
+    return [*shown, rounding.up(figures.information)]
+
+
+def _held(disclosed: Disclosed) -> list[str]:
+    """PSE and MAP privacy, at the pessimistic end of the range."""
+    if disclosed.accuracy is None:
+        return [SHORT_UNKNOWN] * 2
+    right = disclosed.accuracy if disclosed.span is None else disclosed.span[1]
+    return [
+        SHORT_UNKNOWN if disclosed.pse is None else rounding.down(disclosed.pse),
+        rounding.down(max(1 - right, 0.0)),
+    ]
+
+
+def scope_columns(report: Report) -> dict[str, list[Any]]:
+    """Columns of numbers: own report, whole record (_from_record), others known (_knowing_others).
+
+    What is not known is None.
+    """
+    disclosed = report.disclosure
+    scopes: list[tuple[str, str, Scope, Disclosed | None]] = [
+        *(("attribute", n, s, disclosed.attributes[n]) for n, s in report.attributes.items()),
+        *(("group", f"group {i}", s, None) for i, s in enumerate(report.groups, start=1)),
+        ("record", "record", report.record, disclosed.record),
+    ]
+    columns: dict[str, list[Any]] = {}
+    for kind, name, scope, disclosure in scopes:
+        row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
+        alone = scope.alone if report.prior.ties(scope.names) else None
+        whole = report.record_figures(scope)
+        others = report.knowing_others.get(name) if kind == "attribute" else None
+        for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
+            row |= {f + end: getattr(figures, f, None) for f in FIGURES}
+        row["accuracy_from_record"] = getattr(disclosure, "accuracy", None)
+        row["accuracy_bound"] = getattr(disclosure, "bound", None)
+        for column, value in row.items():
+            columns.setdefault(column, []).append(value)
+    return columns
+
+
+def mined_table(attributes: Mapping[str, AfterMining]) -> Table:
+    """PSE before and after a model is published."""
+    rows = [
+        [
+            name,
+            *map(rounding.down, (mined.pse_before, mined.pse_known, mined.pse_unknown)),
+        ]
+        for name, mined in attributes.items()
+    ]
+    return Table(("model published", "PSE before", "after, known", "after, unknown"), rows)
+
+
+def repeated_table(figures: Repeated, known: bool) -> Table:
+    """After several reports of one person; `known`: how answers go together."""
+    head = [
+        f"{figures.reports} reports",
+        "epsilon",
+        "PSE",
+        "MAP",
+        "worst",
+        "PSE*",
+        "MAP*",
+        "worst*",
+    ]
+    rows = [
+        [
+            name,
+            rounding.epsilon(epsilon),
+            *_three(alone),
+            *(_three(figures.from_record[name]) if known else [UNKNOWN] * 3),
+        ]
+        for (name, alone), epsilon in zip(
+            figures.attributes.items(), figures.epsilon.values(), strict=True
+        )
+    ]
+    record = _three(figures.record) if known else [UNKNOWN] * 3
+    last = ["record", rounding.epsilon(figures.record_epsilon), "", "", "", *record]
+    return Table(head, [*rows, last])
+
+
+def _three(figures: Figures | None) -> list[str]:
+    """PSE, MAP privacy and worst posterior; empty where they could not be computed."""
+    if figures is None:
+        return ["", "", ""]
+    return [
+        rounding.down(figures.pse),
+        rounding.down(figures.map_privacy),
+        rounding.up(figures.worst_posterior),
+    ]
+
+
+# Sentences for respondents. Each states what it assumes, and counts are rounded so that nothing
+# sounds safer than it is.
+
+
+#: Of more reported categories than this, only the least protected ones are named.
+_TOLD = 3
+#: The smallest gain that is mentioned: in guesses of an answer or in certainty; in guesses of all
+#: answers of a group at once.
+_WORTH, _TOGETHER = 0.005, 0.05
+#: How many names a sentence lists.
+_NAMED = 8
+UNRELATED = "if answers to different questions were unrelated"
+RELATED = " If answers go together, the others may give an answer away."
+#: What a model is measured with, where dependence beyond its rules is not known.
+_MODEL_ALONE = ", if answers that its rules do not tie together were unrelated"
+
+
+def sentences(report: Report) -> tuple[str, ...]:
+    """All waves if there are several, then about one of them: a sentence per attribute, the record,
+    an adversary who knows other answers."""
+    said = [_attribute(report, name) for name in report.design.schema.names]
+    number = len(said)
+    if report.repeated is not None and not report.repeated.memoised:
+        said.insert(0, waves_sentence(report.design, report.repeated.reports))
+    if number > 1:
+        said += [_record(report), _others_known(report), *_with_model(report)]
+    return tuple(said)
+
+
+def _common(report: Report, name: str | None = None) -> str:
+    """What is assumed about how common answers are: all, or those to one question."""
+    if report.prior.uniform:
+        asked_if = report.design.asked_if
+        size = 0 if name is None else report.design.schema[name].size - (name in asked_if)
+        every = "all" if name is None else "both" if size == 2 else f"all {size}"
+        some = bool(asked_if) if name is None else name in asked_if
+        asked = " among those who are asked" if some else ""
+        return f"if {every} answers were equally common{asked}"
+    if report.prior.stacked > 1:
+        return "with answers as common as estimated"
+    return "if answers are as common as given"
+
+
+def _attribute(report: Report, name: str) -> str:
+    answers = report.answers[name]
+    if all(answer.hidden <= 0 for answer in answers):
+        return report.wording.said(name, "every answer that is sent gives the true one away.")
+    least = sorted(answers, key=lambda answer: answer.hidden)[:_TOLD]
+    shown = answers if len(answers) <= _TOLD else least
+    parts = [_sent(report, answer, i == 0) for i, answer in enumerate(shown)]
+    left = len(answers) - len(shown)
+    more = "" if not left else "; the other answer protects no less"
+    if left > 1:
+        more = f"; the other {left} answers protect no less"
+    assumed = _common(report, name)
+    return report.wording.said(name, f"{'; '.join(parts)}{more} ({assumed}).")
+
+
+def _sent(report: Report, answer: SentAnswer, first: bool) -> str:
+    name = answer.attribute
+    sent = report.wording.label(name, answer.reported) if answer.own else str(answer.reported)
+    people = f"of 100 {'people ' if first else ''}who send “{sent}”"
+    if not answer.own:
+        truth = report.wording.label(name, answer.guess)
+        return f"{people}, the true answer of up to {of_100_up(answer.certainty)} is “{truth}”"
+    count: int | str = of_100(answer.hidden)
+    if count == 0:
+        count = "none" if answer.hidden <= 0 else "fewer than 1"
+    singular = count in (1, "fewer than 1", "none")
+    if not first:
+        return f"{people}, {count} {'does' if singular else 'do'}"
+    why = "" if count == "none" else ", because chance decided what was sent"
+    return f"{people}, {count} {'has' if singular else 'have'} another true answer{why}"
+
+
+def _record(report: Report) -> str:
+    record, number = report.disclosure.record, len(report.attributes)
+    guessed = f"guesses {'both' if number == 2 else f'all {number}'} true answers right"
+    if record.accuracy is None:
+        return (
+            f"The record: how often someone who sees one whole reported record {guessed} is not "
+            f"known, because it depends on how answers go together{_any_dependence(report)}."
+        )
+    span = (
+        "" if record.span is None else f" ({of_100(record.span[0])} to {of_100_up(record.span[1])})"
+    )
+    said = (
+        f"The record: someone who sees one whole reported record and knows how answers go "
+        f"together {guessed} in {'about' if span else 'up to'} "
+        f"{of_100_up(record.accuracy)} of 100 cases{span}"
+    )
+    if record.confidence is not None and record.bound is not None:
+        sure = f"{100 * record.confidence:g} % confidence"
+        limit = f"at most in {of_100_up(record.bound)} of 100 ({sure})"
+        return f"{said}; whatever the dependence between answers, {limit}."
+    if not report.prior.ties_all:
+        return f"{said}."
+    before = of_100(report.record.from_record.largest_prior) or "fewer than 1"
+    return f"{said}; without the record, in {before}."
+
+
+def _any_dependence(report: Report) -> str:
+    """What holds for any dependence between answers, as the end of a sentence."""
+    record, disguised = report.disclosure.record, report.bound_disguised
+    if record.limit is not None:
+        return f"; whatever that is, in at most {of_100_up(record.limit)} of 100 cases"
+    if disguised is not None and disguised < NO_LIMIT:
+        return (
+            "; undisguised answers could give all others away, and from the disguised answers "
+            f"alone, any one of them is guessed right in at most {of_100_up(disguised)} of 100 "
+            f"cases ({_common(report)})"
+        )
+    return "" if record.bound is None else "; no limit can be given"
+
+
+def _others_known(report: Report) -> str:
+    """The adversary who also knows the person's other true answers."""
+    gains = {}
+    for name, knowing in report.knowing_others.items():
+        if knowing is not None:
+            alone = report.attributes[name].alone
+            gain = max(
+                knowing.accuracy - alone.accuracy, knowing.worst_posterior - alone.worst_posterior
+            )
+            if gain > _WORTH:
+                gains[name] = gain
+    assumed, beware = (f", {UNRELATED}", RELATED) if report.takes_unrelated else ("", "")
+    who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
+    hidden = [name for name, knowing in report.knowing_others.items() if knowing is None]
+    if hidden:
+        names = _quoted(report, hidden)
+        beware = f" How much more about {names} is not known; it may be everything."
+        if not gains:
+            return f"{who} may learn more.{beware}"
+    if not gains:
+        return (
+            f"{who} learns nothing more about an answer than its own report tells{assumed}.{beware}"
+        )
+    most, more = _most(gains)
+    alike: dict[str, list[str]] = {}
+    for name in most:
+        alike.setdefault(_known(report, name), []).append(report.wording.quoted(name))
+    gained = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
+    return f"{who} learns more{assumed}. {'; '.join(gained)}{more}.{beware}"
+
+
+def _known(report: Report, name: str) -> str:
+    knowing, alone = report.knowing_others[name], report.attributes[name].alone
+    assert knowing is not None
+    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (knowing, alone))
+    return (
+        f"guessed right in up to {of_100_up(knowing.accuracy)} of 100 cases, and up to {sure} % "
+        f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
+    )
+
+
+def _with_model(report: Report) -> Iterator[str]:
+    """The adversary who also holds the published model."""
+    for name, mined in report.after_mining.items():
+        if mined.accuracy_with_model is None or mined.worst_with_model is None:
+            continue
+        alone = report.attributes[name].alone
+        raised = mined.accuracy_with_model - alone.accuracy > _WORTH
+        if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
+            sure, before = (
+                rounding.up(100 * posterior, 1)
+                for posterior in (mined.worst_with_model, alone.worst_posterior)
+            )
+            yield report.wording.said(
+                name,
+                "once the model is published, and if its rules hold, someone who sees the whole "
+                f"reported record guesses right in up to {of_100_up(mined.accuracy_with_model)} "
+                f"of 100 cases (from its own report {of_100_up(alone.accuracy)}) and can be "
+                f"{sure} % sure ({before} %){'' if report.prior.ties_all else _MODEL_ALONE}.",
+            )
+
+
+def warnings(report: Report) -> tuple[str, ...]:
+    """Risks that single answers do not show; first of all that dependence is not known, if so."""
+    unbounded = (
+        _unbounded(report, group)
+        for group, scope in zip(report.design.groups, report.groups, strict=True)
+        if math.isinf(scope.epsilon)
+    )
+    first = [] if report.disclosure.warning is None else [report.disclosure.warning]
+    return (*first, *unbounded, *_at_once(report), *_whole(report), *_more_by_record(report))
+
+
+def _unbounded(report: Report, group: Group) -> str:
+    """Why the epsilon of a group is infinite."""
+    design, names = report.design, _quoted(report, group.attributes)
+    if not group.disguised:
+        return f"Not disguised: {names}. What is sent is the truth."
+    single = [design.channel(design.jointly_reported([name])).epsilon for name in group.attributes]
+    if group.coin.family == "related" and all(map(math.isfinite, single)):
+        return _one_coin(report, names, group)
+    return f"Some reports of {names} rule out some true answers for certain: epsilon is infinite."
+
+
+def _one_coin(report: Report, names: str, group: Group) -> str:
+    """A related group of several attributes: all true, or all untrue."""
+    if all(a.size == 2 for a in report.design.attributes_of(group)):
+        return (
+            f"One coin for {names}: a report is all true or all opposite. Whoever sees it knows "
+            "for certain which answers agree with each other, and whoever also knows one of the "
+            "true answers (a colleague, a spouse) knows all others for certain. Epsilon is "
+            "infinite, though each answer alone is protected."
+        )
+    return (
+        f"One coin for {names}: a report is true throughout or untrue throughout. Whoever sees it "
+        "knows that the true answers are either exactly these or differ in every one. Whoever "
+        "also knows one of the true answers (a colleague, a spouse) knows which: if the report is "
+        "true, all others are revealed for certain. Epsilon is infinite, though each answer alone "
+        "is protected."
+    )
+
+
+def _at_once(report: Report) -> Iterator[str]:
+    """Groups whose answers are guessed right all at once far more often than one by one."""
+    for group in report.groups:
+        single = math.prod(report.attributes[name].alone.accuracy for name in group.names)
+        if math.isfinite(group.epsilon) and group.alone.accuracy - single > _TOGETHER:
+            names = _quoted(report, group.names)
+            assumed = "" if report.prior.ties(group.names) else f" ({UNRELATED})"
+            yield (
+                f"One coin for {names}: their true answers are guessed right all at once in up to "
+                f"{of_100_up(group.alone.accuracy)} of 100 cases{assumed}; the single answers, "
+                f"each by its own report, suggest {of_100(single) or 'fewer than 1'}."
+            )
+
+
+def _whole(report: Report) -> Iterator[str]:
+    record, attributes = report.record, report.attributes.values()
+    safe = all(math.isfinite(scope.epsilon) for scope in attributes)
+    if report.epsilon_disguised is not None:
+        yield (
+            "Some answers are sent undisguised. Epsilon of the disguised answers together: "
+            f"{rounding.epsilon(report.epsilon_disguised)}; including the undisguised answers: "
+            "infinite."
+        )
+    elif safe and math.isinf(record.epsilon):
+        yield (
+            "Each answer alone looks protected (every epsilon is finite), but a whole record is "
+            "not: its epsilon is infinite."
+        )
+    if record.from_record.worst_posterior >= 1 and record.exact:
+        yield "There are records that give the truth away for certain."
+
+
+def _more_by_record(report: Report) -> Iterator[str]:
+    """Answers that go together reveal each other; only if dependence is known."""
+    gains = {
+        name: accuracy.accuracy - report.attributes[name].alone.accuracy
+        for name, accuracy in report.disclosure.attributes.items()
+        if accuracy.accuracy is not None
+    }
+    most, more = _most({name: gain for name, gain in gains.items() if gain > _WORTH})
+    phrases = []
+    for name in most:
+        accuracy, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
+        quoted, before = report.wording.quoted(name), of_100(alone.accuracy)
+        phrases.append(f"{quoted} {of_100_up(accuracy or 0.0)} (alone {before})")
+    if phrases:
+        yield (
+            "The whole reported record says more about an answer than its own report does. Best "
+            f"guess right, of 100 cases: {', '.join(phrases)}{more}."
+        )
+
+
+def _most(gains: Mapping[str, float]) -> tuple[list[str], str]:
+    """The names with the largest gains, in their order, and words for how many more there are."""
+    largest = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
+    left = len(gains) - len(largest)
+    return [n for n in gains if n in largest], f"; less about {left} more" if left else ""
+
+
+def _quoted(report: Report, names: Sequence[str]) -> str:
+    """Attributes with commas between; the first of many."""
+    quoted, left = [report.wording.quoted(name) for name in names], len(names) - _NAMED
+    return ", ".join(quoted) if left <= 1 else f"{', '.join(quoted[:_NAMED])} and {left} more"
+
+
+# Wording: what respondents read for attributes and categories, for the sentences of a report.
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Title of a survey, question of each attribute, label of each category; names if absent."""
+
+    title: str | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)
+
+    def question(self, name: str) -> str:
+        """What is asked for an attribute."""
+        return self.questions.get(name, name)
+
+    def said(self, name: str, sentence: str) -> str:
+        """A sentence about an attribute, after its question or name."""
+        question = self.question(name)
+        if question[-1] in ".?!":
+            return f"{question} {sentence[0].upper()}{sentence[1:]}"
+        return f"{question}: {sentence}"
+
+    def quoted(self, name: str) -> str:
+        """An attribute within a sentence: its question in quotation marks, or its name."""
+        return f"“{self.questions[name]}”" if name in self.questions else name
+
+    def label(self, name: str, category: Label) -> str:
+        """The label of a category."""
+        return self.labels.get(name, {}).get(category, str(category))
+
+
+def wording_of(survey: Survey) -> Wording:
+    """The wording of a survey, in English if it has that, else in its first language."""
+    language = "en" if "en" in survey.languages else survey.languages[0]
+    questions: dict[str, str] = {}
+    labels: dict[str, dict[Label, str]] = {}
+    for question in survey.questions:
+        wording = text_in(question.text, language)
+        several = question.kind == "multiple"
+        for attribute, answer in zip(question.attributes, question.answers, strict=False):
+            box = f" {survey.label(question, answer, language)}" if several else ""
+            questions[attribute.name] = wording + box
+            labels[attribute.name] = {
+                category: survey.label(question, str(category), language)
+                for category in attribute.categories
+            }
+    return Wording(text_in(survey.title, language), questions, labels)

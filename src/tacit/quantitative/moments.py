@@ -1,0 +1,199 @@
+"""mean and variance of true numbers, from the moments of reports.
+
+With E[u | x] = slope x + shift and E[u^2 | x] = square x^2 + linear x + constant, the weights
+
+    g = (u - shift) / slope        h = (u^2 - constant - linear g) / square
+
+have the means x and x^2 for every true number x. So, without bias,
+
+    mean(x) = mean(g)                             Var = var(g) / n
+    var(x) = mean(h) - mean(g)^2 + var(g) / n     Var = var(h - 2 mean(g) g) / n + 2 V^2 n / (n - 1)
+
+with V = var(g) / n. The last term is the variance of mean(g)^2 beyond linearisation (Hoeffding,
+1948); it matters for few numbers, of which the deviations may all be alike. var(g) is at least the
+variance of the noise, which is known: a few reports may be equal by chance. var(x) is that of the
+population, and may be estimated below 0 when the noise is large.
+
+Incomes and their squares are skewed, so the estimate minus the truth, T by its standard error, is
+skewed too. With a = skewness of the weights / sqrt(n),
+
+    ((1 + a T / 3)^3 - 1) / a + a / 6
+
+is nearly normal, and intervals come from this (a = 0: Student's).
+
+References: W. Hoeffding, A class of statistics with asymptotically normal distribution, Annals of
+Mathematical Statistics 19 (1948) 293-325, equation 5.13. P. Hall, On the removal of skewness by
+transformation, Journal of the Royal Statistical Society B 54 (1992) 221-228.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.core.arrays import Array
+from tacit.errors import DataError
+from tacit.quantitative.families import check_scrambling
+from tacit.quantitative.scrambling import Scrambling, numbers_of
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
+from tacit.records.sample import ErrorMethod
+
+#: Skewness below this is rounding.
+_SYMMETRIC = 1e-9
+
+
+def mean(
+    reported: Any,
+    scrambling: Scrambling,
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
+) -> Estimate:
+    """The mean of the true numbers, with its standard error.
+
+    `weights`, `strata` and `clusters` say how people were sampled, one value per number; `errors`
+    is a method of `tacit.reconstruction.sampling`. `fpc` is refused.
+    """
+    g, _ = _weights(reported, scrambling)
+    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(g))
+    unit, origin = float(scrambling.unit), float(scrambling.origin)
+    center = people.mean(g)
+    floor = unit**2 * _noise(scrambling, center) / people.n
+    return people.estimate("mean", origin + unit * center, unit * g, floor=floor)
+
+
+def variance(
+    reported: Any,
+    scrambling: Scrambling,
+    *,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    fpc: Any = None,
+    errors: ErrorMethod = linearised,
+) -> Estimate:
+    """The variance of the true numbers, with its standard error; limits are never below 0.
+
+    Arguments as for `mean`.
+    """
+    first, second = _weights(reported, scrambling)
+    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(first))
+    center, square = people.mean(first), float(scrambling.unit) ** 2
+    value = people.mean(second) - center**2 + people.variance_of_mean(first)
+    influence = square * (second - 2 * center * first)
+    error = max(people.variance_of_mean(first), _noise(scrambling, center) / people.n)
+    more = 2 * (square * error) ** 2 * people.n / (people.n - 1)
+    return people.estimate("variance", square * value, influence, least=0.0, more=more)
+
+
+def _noise(scrambling: Scrambling, true: float) -> float:
+    """The variance of g for one true number, in units of the scrambling."""
+    m = scrambling.moments
+    square = float(m.square) * true**2 + float(m.linear) * true + float(m.constant)
+    return max(square - (float(m.slope) * true + float(m.shift)) ** 2, 0.0) / float(m.slope) ** 2
+
+
+def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
+    """g and h of each report, in units of the scrambling."""
+    check_scrambling(scrambling)
+    scrambling.require_estimable()
+    numbers = numbers_of(reported, "reported numbers")
+    if len(numbers) < 2:
+        raise DataError("at least two reported numbers are needed for a standard error")
+    scrambling.check_reported(numbers)
+    units = (numbers - float(scrambling.origin)) / float(scrambling.unit)
+    m = scrambling.moments
+    first = (units - float(m.shift)) / float(m.slope)
+    second = (units**2 - float(m.constant) - float(m.linear) * first) / float(m.square)
+    return first, second
+
+
+class _People:
+    """How people were sampled: means of weights of their reports, and what these vary by."""
+
+    def __init__(self, sampling: Sampling, n: int) -> None:
+        if sampling.fpc is not None:
+            raise DataError("fpc is not used for scrambled numbers; leave it out")
+        if sampling.columns:
+            raise DataError("weights, strata and clusters need one value per reported number")
+        if not callable(sampling.errors):
+            raise DataError(
+                "errors must be linearised, jackknife or bootstrap() of "
+                "tacit.reconstruction.sampling"
+            )
+        self.n, self.sample = n, SampleData(sampling, {}, None, n).rows() if sampling else None
+
+    def mean(self, values: Array) -> float:
+        """The weighted mean."""
+        return float(values.mean() if self.sample is None else self.sample.mean(values[:, None])[0])
+
+    def variance_of_mean(self, values: Array) -> float:
+        """The variance of the weighted mean."""
+        if self.sample is None:
+            return float(values.var(ddof=1) / self.n)
+        return float(self.sample.covariance(values[:, None])[0, 0])
+
+    def estimate(
+        self,
+        name: str,
+        value: float,
+        influence: Array,
+        least: float = -math.inf,
+        floor: float = 0.0,
+        more: float = 0.0,
+    ) -> Estimate:
+        """An estimate that varies like the mean of the influence; no limit is below `least`.
+
+        Its variance is at least `floor`, and `more` comes on top.
+        """
+        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
+        covariance = np.asarray([[max(spread, floor) + more]])
+        center = np.asarray(value)
+        simple = Estimate.of_covariance((), center, covariance, self.n, "moments", name)
+        sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
+        if sample is not None:  # the skewness of totals of few clusters is not known
+            variance = np.asarray([[max(self.variance_of_mean(influence), floor) + more]])
+            df, skewness = sample.df, 0.0
+            simple = simple.of_sample(variance, df)
+        limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
+        return replace(simple, interval_of=limits)
+
+
+def _skewness(weights: Array) -> float:
+    off = weights - weights.mean()
+    spread = float((off**2).mean())
+    return float((off**3).mean()) / spread**1.5 if spread > 0 else 0.0
+
+
+def _limits(
+    value: Array, stderr: Array, skewness: float, df: float, least: float, level: float
+) -> Interval:
+    """The values that the transformed T does not reject."""
+    from scipy.special import stdtrit  # slow to load
+
+    check_level(level)
+    t = float(stdtrit(df, (1 + level) / 2))
+    low, high = (value - _untransformed(t * side, skewness) * stderr for side in (1, -1))
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    return Interval(np.asarray(np.maximum(low, least)), np.asarray(np.maximum(high, least)))
+
+
+def _untransformed(deviate: float, skewness: float) -> float:
+    """T from its transform.
+
+    >>> round(_untransformed(2.0, 0.3), 3), _untransformed(2.0, 0.0)
+    (1.659, 2.0)
+    """
+    if abs(skewness) < _SYMMETRIC:
+        return deviate
+    return 3 / skewness * (math.cbrt(1 + skewness * (deviate - skewness / 6)) - 1)

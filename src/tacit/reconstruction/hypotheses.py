@@ -1,0 +1,510 @@
+"""Hypotheses about a table of true answers, and tests of them from reports alone.
+
+    independence of blocks b given g:   p = p(g) prod_b p(b | g)
+    goodness of fit:                    p = p0
+    no trend:                           Cov(score of a, score of b) = 0, tested within independence
+
+A table of the problem may have further axes (attributes that a joint matrix ties to those asked
+for); no hypothesis restricts these. Tests: `pearson` (score test, the default), `likelihood_ratio`
+and `wald`. In a sample with design weights or clusters the first two have Rao and Scott's
+correction (1981, 1984), and the covariance of the third is that of the sample.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tacit.core.arrays import Array
+from tacit.core.schema import Attribute
+from tacit.errors import DataError, SchemaError, unknown
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.likelihood import EMStep, maximise, squarem
+from tacit.reconstruction.tables import TableProblem, inversion, project
+
+Axes = tuple[int, ...]
+#: Shares below this are taken for empty categories.
+_EMPTY = 1e-7
+#: Expected shares may miss a sum of 1 by this much.
+_ROUNDED = 1e-6
+#: A larger table is refused: its test would have no power and take long.
+MOST_TEST_CELLS = 1 << 14
+#: EM ends when no cell changes by more; the log-likelihood is then known far better.
+_TOLERANCE, _ITERATIONS = 1e-9, 4000
+#: Share of the uniform distribution at the start, so that no cell starts impossible.
+_START = 0.05
+#: Variances below this share of the largest are rounding errors.
+_SMALLEST = 1e-10
+#: Reports less likely than this are impossible.
+_IMPOSSIBLE = 1e-12
+#: Directions shorter than this share of the longest are rounding errors.
+_RANK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis(ABC):
+    """A set of tables of the attributes asked for, which are the first `axes` axes."""
+
+    text: str
+    axes: int
+
+    @abstractmethod
+    def nearest(self, table: Array) -> Array:
+        """The allowed table that is most likely if this table was observed."""
+
+    @abstractmethod
+    def contrasts(self, table: Array) -> Array:
+        """Numbers that are 0 for allowed tables; smooth in the table."""
+
+    @abstractmethod
+    def df(self, table: Array) -> int:
+        """By how much an allowed table is restricted, empty categories left out."""
+
+    @abstractmethod
+    def tangent(self, table: Array) -> Array:
+        """Directions in which an allowed table can move and stay allowed, cells x directions.
+
+        Multiplying it by a number is one of them.
+        """
+
+    @property
+    def directed(self) -> bool:
+        """Whether only the contrasts are tested, not every departure."""
+        return False
+
+    def nearest_whole(self, table: Array) -> Array:
+        """The same for a table with further axes, which keep their distribution given the rest."""
+        further = tuple(range(self.axes, table.ndim))
+        if not further:
+            return self.nearest(table)
+        margin = table.sum(axis=further, keepdims=True)
+        shape = margin.shape
+        nearest = self.nearest(margin.reshape(shape[: self.axes])).reshape(shape)
+        return np.asarray(table * nearest / np.where(margin > 0, margin, 1.0))
+
+    def margin(self, table: Array) -> Array:
+        """The table of the attributes asked for."""
+        return np.asarray(table.sum(axis=tuple(range(self.axes, table.ndim))))
+
+
+@dataclass(frozen=True, eq=False)
+class Independence(Hypothesis):
+    """Blocks of axes are independent of each other, given the axes `given`."""
+
+    blocks: tuple[Axes, ...]
+    given: Axes = ()
+
+    def nearest(self, table: Array) -> Array:
+        base = self._margin(table, ())
+        safe = np.where(base > 0, base, 1.0)
+        nearest = base * np.ones(table.shape)
+        for block in self.blocks:
+            nearest = nearest * self._margin(table, block) / safe
+        return np.asarray(nearest)
+
+    def tangent(self, table: Array) -> Array:
+        """For each block, P(other blocks | given) within each of its categories."""
+        base = self._margin(table, ())
+        safe = np.where(base > 0, base, 1.0)
+        directions = []
+        for block in self.blocks:
+            others = np.ones(table.shape)
+            for other in self.blocks:
+                if other != block:
+                    others = others * self._margin(table, other) / safe
+            shape = self._margin(table, block).shape
+            cells = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), table.shape)
+            direction = np.zeros((table.size, math.prod(shape)))
+            direction[np.arange(table.size), cells.ravel()] = others.ravel()
+            directions.append(direction)
+        return np.concatenate(directions, axis=1)
+
+    def contrasts(self, table: Array) -> Array:
+        """P(cell) P(given)^(blocks - 1) less the product of P(block, given)."""
+        joint = table * self._margin(table, ()) ** (len(self.blocks) - 1)
+        product = np.ones(table.shape)
+        for block in self.blocks:
+            product = product * self._margin(table, block)
+        return np.ravel(joint - product)
+
+    def df(self, table: Array) -> int:
+        groups = self._filled(table, ())
+        total = 0
+        for group in np.argwhere(groups > _EMPTY):
+            sizes = []
+            for block in self.blocks:
+                shares = self._filled(table, block)
+                sizes.append(max(1, int(np.sum(shares[tuple(group)] > _EMPTY))))
+            total += math.prod(sizes) - 1 - sum(k - 1 for k in sizes)
+        return total
+
+    def _margin(self, table: Array, block: Axes) -> Array:
+        """P(block, given) on the axes of the table."""
+        others = tuple(axis for axis in range(table.ndim) if axis not in {*block, *self.given})
+        return np.asarray(table.sum(axis=others, keepdims=True))
+
+    def _filled(self, table: Array, block: Axes) -> Array:
+        """P(block, given) with the axes of `given` first and the block flattened."""
+        margin = self._margin(table, block)
+        rest = tuple(axis for axis in range(table.ndim) if axis not in self.given)
+        moved = margin.transpose(*self.given, *rest)
+        shape = [margin.shape[axis] for axis in self.given]
+        return moved.reshape(shape) if not block else moved.reshape(*shape, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Specified(Hypothesis):
+    """The table is this one."""
+
+    expected: Array
+
+    def nearest(self, table: Array) -> Array:
+        return self.expected
+
+    def tangent(self, table: Array) -> Array:
+        return self.expected.reshape(-1, 1)
+
+    def contrasts(self, table: Array) -> Array:
+        return np.ravel(table - self.expected)
+
+    def df(self, table: Array) -> int:
+        return int(np.sum(self.expected > 0)) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class NoTrend(Independence):
+    """The scores of the first two axes are not correlated, given the others."""
+
+    scores: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+
+    @property
+    def directed(self) -> bool:
+        return True
+
+    def contrasts(self, table: Array) -> Array:
+        """Sum over groups of P(group) times the covariance of the scores in it."""
+        first, second = self.scores
+        shape = (1,) * (table.ndim - 2)
+        a, b = first.reshape(-1, 1, *shape), second.reshape(1, -1, *shape)
+        total, both = table.sum(axis=(0, 1)), (table * a * b).sum(axis=(0, 1))
+        means = (table * a).sum(axis=(0, 1)), (table * b).sum(axis=(0, 1))
+        safe = np.where(np.abs(total) > _EMPTY, total, 1.0)
+        return np.array([np.sum(both - means[0] * means[1] / safe)])
+
+    def df(self, table: Array) -> int:
+        return 1
+
+
+def slopes(contrasts: Callable[[Array], Array], table: Array) -> Array:
+    """Derivatives of contrasts by the cells, contrasts x cells: central differences."""
+    step = 1e-5
+    columns = []
+    for cell in range(table.size):
+        flat = np.zeros(table.size)
+        flat[cell] = step
+        moved = flat.reshape(table.shape)
+        columns.append((contrasts(table + moved) - contrasts(table - moved)) / (2 * step))
+    return np.stack(columns, axis=1)
+
+
+class ModelFit(NamedTuple):
+    """The most likely allowed table, what is then reported, and the log-likelihood per record."""
+
+    table: Array
+    reported: Array
+    log_likelihood: float
+
+
+def check_size(problem: TableProblem) -> None:
+    """An error if the table is too large to be tested."""
+    cells = max(math.prod(problem.channel.true.sizes), math.prod(problem.channel.reported.sizes))
+    if cells > MOST_TEST_CELLS:
+        raise DataError(
+            f"a test of {cells:,} cells is too large (at most {MOST_TEST_CELLS:,}); name fewer "
+            "attributes"
+        )
+    problem.channel.require_reconstructable()
+
+
+def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
+    """The most likely table within the hypothesis: EM with the hypothesis as M step.
+
+    E step: expected true table given the reports. M step: its nearest table in the hypothesis. The
+    likelihood never falls, and SQUAREM extrapolates (see `likelihood`).
+    """
+    channel, observed = problem.channel, problem.frequencies
+    seen = observed > 0
+
+    def step(table: Array) -> EMStep:
+        expected = np.where(seen, channel.disguised(table), 1.0)
+        likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
+        after = hypothesis.nearest_whole(table * problem.transposed(observed / expected))
+        return EMStep(after, likelihood, float(np.abs(after - table).max()))
+
+    def repaired(table: Array) -> Array:
+        return hypothesis.nearest_whole(table / table.sum())
+
+    start = project(channel.to_true(problem.inverses, observed))
+    start = repaired((1 - _START) * start + _START / start.size)
+    table, ended = squarem(step, start, repaired, _TOLERANCE, _ITERATIONS)
+    if not ended.converged:
+        raise DataError(
+            f"the test of {hypothesis.text} did not converge after {ended.iterations:,} "
+            "iterations; use the Wald test, or name fewer attributes"
+        )
+    return ModelFit(table, np.maximum(channel.disguised(table), 0.0), step(table).log_likelihood)
+
+
+def largest_log_likelihood(problem: TableProblem) -> float:
+    """The largest log-likelihood per record of any true table."""
+    channel, observed = problem.channel, problem.frequencies
+    if problem.square:
+        inverted = channel.to_true(problem.inverses, observed)
+        if inverted.min() >= 0:
+            seen = observed[observed > 0]
+            return float(np.sum(seen * np.log(seen)))
+    start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
+    _, ended = maximise(channel.disguised, problem.transposed, observed, start)
+    return ended.log_likelihood
+
+
+def _tested(
+    problem: TableProblem,
+    hypothesis: Hypothesis,
+    method: str,
+    statistic: float,
+    df: int,
+    table: Array,
+) -> HypothesisTest:
+    """The test of a statistic of all records; corrected if they are a sample with a design.
+
+    `table` is the one that the hypothesis makes most likely.
+    """
+    n = problem.n_records
+    if problem.spread is None:
+        return HypothesisTest.of(hypothesis.text, method, statistic, df, n)
+    effects = design_effects(inversion(problem), hypothesis, table, df)
+    return HypothesisTest.of_effects(
+        hypothesis.text, method, statistic, effects, problem.spread.df, n
+    )
+
+
+def design_effects(estimate: Estimate, hypothesis: Hypothesis, table: Array, most: int) -> Array:
+    """Design effects of the contrasts that a hypothesis excludes, in the `most` widest directions.
+
+        eigenvalues of Cov_simple(c)^-1 Cov(c),    c the contrasts of the hypothesis
+
+    A likelihood-ratio or Pearson statistic computed as if from a simple random sample is a sum of
+    chi-squared variables times these (Rao & Scott, 1981).
+    """
+    assert estimate.simple is not None
+    slope = slopes(hypothesis.contrasts, table)
+    variances, directions = _directions(slope @ estimate.simple.covariance @ slope.T, most)
+    scaled = directions / np.sqrt(variances)
+    return np.asarray(
+        np.linalg.eigvalsh(scaled.T @ (slope @ estimate.covariance @ slope.T) @ scaled)
+    )
+
+
+def _directions(covariance: Array, most: int) -> tuple[Array, Array]:
+    """Variances and directions of the `most` widest ones that vary at all."""
+    variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    largest = np.argsort(variances)[::-1][:most]
+    largest = largest[variances[largest] > _SMALLEST * variances.max()]
+    return variances[largest], directions[:, largest]
+
+
+def pearson(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
+    """The score test, from the table that the hypothesis makes most likely.
+
+        X^2 = n (u^T I^- u - v^T (T^T I T)^- v),    I = M^T D^-1 M,  D = diag(M p0)
+        u = M^T D^-1 (p* - M p0),                   v = T^T u
+
+    T are the directions in which the hypothesis lets p0 move. If p0 is inside the simplex, v is 0,
+    and for a square M this is Pearson's n sum (p* - M p0)^2 / (M p0) on the reports, without
+    disguise the usual chi-squared test (Rao, 1948). If a share of p0 is held at 0, v takes out what
+    only says that the best margins are impossible: Neyman's C(alpha) test (Neyman, 1959), which
+    keeps its size there. A directed hypothesis, such as no trend, divides the square of its
+    contrast by the variance that it has under the hypothesis: without disguise Mantel's test with n
+    instead of n - 1, and that of Cochran and Armitage.
+
+    References: C. R. Rao, Large sample tests of statistical hypotheses concerning several
+    parameters, Proceedings of the Cambridge Philosophical Society 44 (1948) 50-57. J. Neyman,
+    Optimal asymptotic tests of composite statistical hypotheses, in Probability and Statistics
+    (1959) 213-234.
+    """
+    check_size(problem)
+    fitted, n = restricted_fit(problem, hypothesis), problem.n_records
+    if hypothesis.directed:
+        distance, df = _directed(problem, hypothesis, fitted), 1
+    else:
+        distance, df = _distance(problem, hypothesis, fitted)
+    table = hypothesis.margin(fitted.table)
+    return _tested(problem, hypothesis, "Pearson", n * distance, df, table)
+
+
+def _distance(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -> tuple[float, int]:
+    """X^2 per record, and its degrees of freedom: the rank of M less that of T.
+
+    A report that the hypothesis makes impossible makes the distance infinite.
+    """
+    channel, likely = problem.channel, fitted.reported > _IMPOSSIBLE
+    expected = np.where(likely, fitted.reported, 1.0)
+    off = np.where(likely, problem.frequencies - fitted.reported, 0.0) / np.sqrt(expected)
+    scale = np.where(likely, 1 / np.sqrt(expected), 0.0).ravel()
+    if problem.square:
+        distance, rank = float(np.sum(off**2)), int(likely.sum())
+    else:
+        distance, rank = _explained(off, scale[:, None] * channel.matrix)
+    table = hypothesis.margin(fitted.table)
+    shape = (*table.shape, *(1,) * (fitted.table.ndim - table.ndim))
+    further = _further_axes(fitted.table, hypothesis)
+    moves = [
+        channel.disguised(direction.reshape(shape) * further).ravel()
+        for direction in hypothesis.tangent(table).T
+    ]
+    allowed, free = _explained(off, scale[:, None] * np.stack(moves, axis=1))
+    if (problem.frequencies[~likely] > 0).any():
+        distance = math.inf
+    return max(distance - allowed, 0.0), rank - free
+
+
+def _explained(off: Array, directions: Array) -> tuple[float, int]:
+    """The squared length of the part of `off` in the span of the directions, and their rank."""
+    solved, _, rank, _ = np.linalg.lstsq(directions, off.ravel(), rcond=_RANK)
+    return float(np.sum((directions @ solved) ** 2)), int(rank)
+
+
+def _further_axes(table: Array, hypothesis: Hypothesis) -> Array:
+    """The distribution of axes that the hypothesis does not restrict, given those asked for."""
+    axes = tuple(range(hypothesis.axes, table.ndim))
+    total = table.sum(axis=axes, keepdims=True)
+    return np.asarray(table / np.where(total > 0, total, 1.0)) if axes else np.ones_like(table)
+
+
+def _directed(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -> float:
+    """The square of the contrast by its variance under the hypothesis, per record."""
+    channel = problem.channel
+    estimate = channel.to_true(problem.inverses, problem.frequencies)
+    allowed = hypothesis.margin(fitted.table)
+    slope = slopes(hypothesis.contrasts, allowed)[0].reshape(allowed.shape)
+    contrast = float(np.sum(slope * (hypothesis.margin(estimate) - allowed)))
+    extra = (1,) * (fitted.table.ndim - hypothesis.axes)
+    whole = np.broadcast_to(slope.reshape(*slope.shape, *extra), channel.true.sizes)
+    weights = channel.to_reported([inverse.T for inverse in problem.inverses], whole)
+    mean = float(np.sum(weights * fitted.reported))
+    variance = float(np.sum(weights**2 * fitted.reported)) - mean**2
+    return contrast**2 / variance if variance > 0 else 0.0
+
+
+def likelihood_ratio(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
+    """Twice the log-likelihood that a hypothesis costs.
+
+        G = 2 n (max over all true tables - max over allowed ones) of sum_y p*(y) log (M p)(y)
+
+    Chi-squared under the hypothesis, if the true table is inside the simplex; fewer rejections than
+    stated if its best estimate is on the border. Without disguise it is the usual G test (Wilks,
+    1938).
+    """
+    check_size(problem)
+    if hypothesis.directed:
+        raise DataError("a trend has no likelihood-ratio test; use pearson or wald")
+    fitted = restricted_fit(problem, hypothesis)
+    gain = max(largest_log_likelihood(problem) - fitted.log_likelihood, 0.0)
+    table, statistic = hypothesis.margin(fitted.table), 2 * problem.n_records * gain
+    return _tested(problem, hypothesis, "likelihood ratio", statistic, hypothesis.df(table), table)
+
+
+def wald(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
+    """The unbiased estimate against the hypothesis, in units of its errors.
+
+        W = c^T Cov(c)^-1 c,    c the contrasts of the hypothesis at the unbiased estimate
+
+    with the covariance by the delta method. It needs no iteration and no table inside the simplex
+    (Wald, 1943). Directions in which the contrasts cannot vary are left out. In a sample the
+    covariance is that of its design, and the statistic is compared with an F distribution.
+    """
+    check_size(problem)
+    estimate = inversion(problem)
+    contrasts = hypothesis.contrasts(estimate.value)
+    slope = slopes(hypothesis.contrasts, estimate.value)
+    most = hypothesis.df(np.ones_like(estimate.value) / estimate.value.size)
+    variances, directions = _directions(slope @ estimate.covariance @ slope.T, most)
+    statistic = float(np.sum((directions.T @ contrasts) ** 2 / variances))
+    return HypothesisTest.of_f(
+        hypothesis.text, "Wald", statistic, len(variances), estimate.df, problem.n_records
+    )
+
+
+TestMethod = Callable[[TableProblem, Hypothesis], HypothesisTest]
+
+#: Every method by its name on the command line.
+TEST_METHODS: dict[str, TestMethod] = {
+    method.__name__.replace("_", "-"): method for method in (likelihood_ratio, pearson, wald)
+}
+
+
+def expected_shares(expected: Any, attributes: Sequence[Attribute]) -> Array:
+    """An expected distribution: a table with one axis per attribute, or a mapping from labels."""
+    shape = tuple(a.size for a in attributes)
+    if isinstance(expected, Mapping):
+        expected = _from_mapping(expected, attributes)
+    try:
+        shares = np.asarray(expected, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"expected must be a table of shares: {error}") from None
+    if shares.shape != shape or not np.isfinite(shares).all() or shares.min() < 0:
+        raise DataError(
+            f"expected must have shape {shape}, one axis per attribute, and no negative share; "
+            f"got shape {shares.shape}"
+        )
+    if abs(shares.sum() - 1) > _ROUNDED:
+        raise DataError(f"expected shares must sum to 1, got {shares.sum():.6g}")
+    return np.asarray(shares / shares.sum())
+
+
+def _from_mapping(expected: Mapping[Any, Any], attributes: Sequence[Attribute]) -> Array:
+    """Shares by label, or by tuples of labels if there are several attributes."""
+    table = np.full([a.size for a in attributes], np.nan)
+    for key, share in expected.items():
+        labels = key if isinstance(key, tuple) and len(attributes) > 1 else (key,)
+        if len(labels) != len(attributes):
+            raise SchemaError(
+                f"expected names {key!r}; give one label for each of "
+                f"{', '.join(a.name for a in attributes)}"
+            )
+        table[tuple(a.code(label) for a, label in zip(attributes, labels, strict=True))] = share
+    for cell in np.argwhere(np.isnan(table)):
+        missing = [str(a.categories[i]) for a, i in zip(attributes, cell, strict=True)]
+        raise DataError(f"expected has no share of {', '.join(missing)}")
+    return table
+
+
+def scores_of(
+    scores: Mapping[str, Sequence[float]] | None, attributes: Sequence[Attribute]
+) -> tuple[Array, Array]:
+    """A score for each category of both attributes: its place, unless scores are given."""
+    given = dict(scores or {})
+    names = [a.name for a in attributes]
+    for name in given:
+        if name not in names:
+            raise SchemaError(unknown("attribute", name, names, " in scores"))
+    standardised = []
+    for attribute in attributes:
+        numbers = list(given.get(attribute.name, range(attribute.size)))
+        points = np.asarray(numbers, dtype=np.float64)
+        if points.shape != (attribute.size,) or not np.isfinite(points).all():
+            raise DataError(
+                f"{attribute.name!r} has {attribute.size} categories and needs as many scores, "
+                f"got {numbers}"
+            )
+        if points.min() == points.max():
+            raise DataError(f"the scores of {attribute.name!r} are all {points[0]:g}")
+        standardised.append((points - points.mean()) / points.std())
+    return standardised[0], standardised[1]

@@ -1,0 +1,381 @@
+"""Keys of records, and distinct records by sorting keys.
+
+The key of a record has its codes as the digits of a number in mixed radix:
+
+    key = ((c_1 k_2 + c_2) k_3 + c_3) ... k_d + c_d,   0 <= c_a < k_a, k_a >= 2
+
+so that keys sort as records do. Records go through in blocks that stay in the cache. Attributes
+are first joined in parts of at most 256 cells, which is byte arithmetic; the parts are then joined
+in the smallest unsigned type that holds the product so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.core.arrays import Codes, Index
+from tacit.core.schema import Schema
+from tacit.errors import EngineError
+
+Part = tuple[Codes, int]
+
+BYTE_CELLS = 1 << 8
+KEY_CELLS = 1 << 64  # the most cells whose keys fit a 64-bit integer
+COLUMN_BLOCK = 1 << 17  # records at a time when an attribute is one run of memory
+RECORD_BLOCK = 1 << 14  # the same when a record is
+
+
+def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Iterator[Codes]:
+    """The keys of the records, block by block; each is overwritten by the next.
+
+    Needs prod(sizes) <= 2^64. Either memory order and any integer type will do; bytes are fastest.
+    Counting does not need the records of a block in order, which is faster.
+    """
+    in_bytes = codes.itemsize == 1 and codes.flags.c_contiguous
+    if in_bytes and 1 < len(sizes) <= 57 and set(sizes) == {2}:  # 57 bits fit at any offset
+        return _bit_blocks(codes, in_order)
+    by_record = codes.shape[1] > 1 and codes.strides[1] == codes.itemsize
+    if by_record and max(sizes) <= BYTE_CELLS:
+        return _record_blocks(codes, sizes)
+    return column_blocks(list(codes.T), sizes)
+
+
+def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Codes]:
+    """The same from one array of codes for each attribute, at least one."""
+    n = len(columns[0])
+    space = _Space(min(n, COLUMN_BLOCK))
+    spans = _spans(sizes, len(sizes))
+    for start in range(0, n, COLUMN_BLOCK):
+        block = [column[start : start + COLUMN_BLOCK] for column in columns]
+        parts = (_horner(block[a:b], sizes[a:b], space) for a, b in spans)
+        yield _join(parts, len(block[0]), space)
+
+
+def _bit_blocks(codes: Codes, in_order: bool) -> Iterator[Codes]:
+    """Keys of yes/no records: one bit an answer, all records in a row.
+
+    Eight records of d bits fill d bytes, so record j of every eight starts at the same bit
+    d * j: eight strided reads of words, each shifted into place, give all keys.
+    """
+    d = codes.shape[1]
+    kind = np.dtype(">u4" if d + 7 <= 32 else ">u8")
+    eights = -(-min(len(codes), COLUMN_BLOCK) // 8)
+    keys = np.empty((8, eights), kind.newbyteorder("="))
+    starts = [divmod(d * j, 8) for j in range(8)]
+    shifts = np.array([[8 * kind.itemsize - d - bit] for _, bit in starts], keys.dtype)
+    padded = np.zeros(eights * d + kind.itemsize, np.uint8)
+    words = [np.ndarray(eights, kind, padded, byte, (d,)) for byte, _ in starts]
+    for start in range(0, len(codes), COLUMN_BLOCK):
+        block = codes[start : start + COLUMN_BLOCK]
+        bits = np.packbits(block.reshape(-1))
+        padded[: len(bits)] = bits
+        for row, word in zip(keys, words, strict=True):
+            row[...] = word
+        keys >>= shifts
+        keys &= (1 << d) - 1
+        full = len(block) == keys.size
+        yield (keys if full and not in_order else keys.T).reshape(-1)[: len(block)]
+
+
+def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Codes]:
+    """Keys of records that are runs of bytes: a part is read from memory as one word."""
+    space = _Space(min(len(codes), RECORD_BLOCK))
+    widest = min(8, 1 << (len(sizes).bit_length() - 1))
+    words = [_Word.of(span, sizes) for span in _spans(sizes, widest)]
+    for start in range(0, len(codes), RECORD_BLOCK):
+        block = codes[start : start + RECORD_BLOCK].astype(np.uint8, copy=False)
+        parts = ((word.read(block, space), word.cells) for word in words)
+        yield _join(parts, len(block), space)
+
+
+def all_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
+    """The keys of all records at once."""
+    keys = np.empty(len(codes), smallest(math.prod(sizes)))
+    done = 0
+    for block in key_blocks(codes, sizes):
+        keys[done : done + len(block)] = block
+        done += len(block)
+    return keys
+
+
+def split(keys: Codes, sizes: Sequence[int]) -> Codes:
+    """The codes, records x attributes in Fortran order, that the keys stand for.
+
+    Keys are first split into parts of at most 256 cells, and these with byte arithmetic. Blocks are
+    so short that the memory for intermediate results is used again.
+    """
+    codes = np.empty((len(keys), len(sizes)), smallest(max(sizes)), order="F")
+    spans = _spans(sizes, len(sizes))
+    for start in range(0, len(keys), RECORD_BLOCK):
+        block = slice(start, start + RECORD_BLOCK)
+        _split_block(keys[block], sizes, spans, codes[block])
+    return codes
+
+
+def _split_block(
+    keys: Codes, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Codes
+) -> None:
+    for start, stop in reversed(spans[1:]):
+        cells = math.prod(sizes[start:stop])
+        keys, part = _divided(keys, cells)
+        _split_part(part.astype(smallest(cells)), sizes[start:stop], codes[:, start:stop])
+    stop = spans[0][1]
+    _split_part(keys.astype(smallest(math.prod(sizes[:stop]))), sizes[:stop], codes[:, :stop])
+
+
+def _split_part(part: Codes, sizes: Sequence[int], codes: Codes) -> None:
+    for i in range(len(sizes) - 1, 0, -1):
+        part, codes[:, i] = _divided(part, sizes[i])
+    codes[:, 0] = part
+
+
+def _divided(keys: Codes, cells: int) -> tuple[Codes, Codes]:
+    """Quotient and remainder."""
+    size = keys.dtype.type(cells)
+    above = keys // size
+    return above, keys - above * size
+
+
+def smallest(cells: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The smallest unsigned type that holds 0 .. cells - 1."""
+    return np.min_scalar_type(cells - 1)
+
+
+class _Space:
+    """Working arrays that are used again for every block."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._arrays: dict[tuple[str, npt.DTypeLike], Codes] = {}
+
+    def array(self, use: str, dtype: npt.DTypeLike, n: int) -> Codes:
+        """The first n items of the array kept for this use and type."""
+        if (use, dtype) not in self._arrays:
+            self._arrays[use, dtype] = np.empty(self._capacity, dtype)
+        return self._arrays[use, dtype][:n]
+
+
+def _spans(sizes: Sequence[int], widest: int) -> list[tuple[int, int]]:
+    """Cut the attributes into runs of at most `widest` with at most 256 cells, if more than one."""
+    spans, start = [], 0
+    for stop in range(1, len(sizes) + 1):
+        full = stop - start == widest
+        if full or math.prod(sizes[start : stop + 1]) > BYTE_CELLS or stop == len(sizes):
+            spans.append((start, stop))
+            start = stop
+    return spans
+
+
+def _horner(columns: Sequence[Codes], sizes: Sequence[int], space: _Space) -> Part:
+    """The joint codes of a few attributes."""
+    cells = math.prod(sizes)
+    out = space.array("part", smallest(cells), len(columns[0]))
+    out[...] = columns[0]
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        if size == 2:
+            np.add(out, out, out=out)  # faster than a product
+        else:
+            np.multiply(out, size, out=out)
+        np.add(out, column, out=out, dtype=out.dtype, casting="unsafe")
+    return out, cells
+
+
+@dataclass(frozen=True)
+class _Word:
+    """The joint codes of a few neighbouring attributes, from a word by one multiplication.
+
+    In a word of w bytes b_0 b_1 ..., lowest first, the product with sum_i r_i 256^(w-1-i) has
+    sum_i b_i r_i as its highest byte. With radices r_i that do not increase, every lower byte is
+    sum_i b_i r_(i+s) <= sum_i b_i r_i <= 255: nothing is carried. Bytes after the last attribute
+    meet only r = 0; those before the first are shifted out.
+    """
+
+    first: int
+    width: int
+    shift: int
+    factor: int
+    cells: int
+
+    @classmethod
+    def of(cls, span: tuple[int, int], sizes: Sequence[int]) -> _Word:
+        """The word for attributes start .. stop - 1, of at most 256 cells."""
+        start, stop = span
+        width = 1 << (stop - start - 1).bit_length()
+        first = min(start, len(sizes) - width)
+        radices = [math.prod(sizes[i + 1 : stop]) for i in range(start, stop)]
+        factor = sum(r << 8 * (width - 1 - i) for i, r in enumerate(radices))
+        return cls(first, width, 8 * (start - first), factor, math.prod(sizes[start:stop]))
+
+    def read(self, block: Codes, space: _Space) -> Codes:
+        """The joint codes of a block of records of bytes."""
+        out = space.array("part", np.uint8, len(block))
+        if self.width == 1:
+            out[...] = block[:, self.first]
+            return out
+        kind = f"<u{self.width}"
+        word = space.array("word", kind, len(block))
+        word[...] = block[:, self.first : self.first + self.width].view(kind)[:, 0]
+        if self.shift:
+            np.right_shift(word, self.shift, out=word)
+        np.multiply(word, self.factor, out=word)
+        out[...] = word.view(np.uint8)[self.width - 1 :: self.width]
+        return out
+
+
+def _join(parts: Iterable[Part], n: int, space: _Space) -> Codes:
+    """Join parts, each with its number of cells, into keys.
+
+    Casts are copies of their own: within the arithmetic, NumPy makes them in small pieces.
+    """
+    cells = 1
+    keys = space.array("keys", np.uint8, 0)
+    for part, size in parts:
+        kind = smallest(cells * size)
+        wider = space.array("keys", kind, n)
+        if cells == 1:
+            wider[...] = part
+        else:
+            if wider.dtype != keys.dtype:
+                wider[...] = keys
+            np.multiply(wider, kind.type(size), out=wider)
+            if part.dtype != kind:
+                cast = space.array("cast", kind, n)
+                cast[...] = part
+                part = cast
+            np.add(wider, part, out=wider)
+        keys, cells = wider, cells * size
+    return keys
+
+
+# Distinct records ---------------------------------------------------------------------------
+
+Counts = npt.NDArray[np.int64]
+Counted = tuple[Codes, Counts]  # keys or patterns, and how often each occurs
+Sort = Literal["quicksort", "stable"]
+
+TURN_BLOCK = 1 << 12  # records turned from runs of records to runs of attributes in the cache
+
+
+def distinct_keys(keys: Codes, weights: Counts | None = None, sort: Sort = "quicksort") -> Counted:
+    """Distinct keys, in order, with the sum of their weights (None: each counts once)."""
+    if weights is None:
+        return np.unique(keys, return_counts=True)
+    rows, counts = _grouped(keys, weights, sort)
+    return keys[rows], counts
+
+
+def distinct(
+    codes: Codes, sizes: Sequence[int], weights: Counts | None = None, sort: Sort = "quicksort"
+) -> Counted:
+    """Distinct records, in order, with the sum of their weights (None: each counts once)."""
+    rows, counts = _grouped(ordered_keys(codes, sizes), weights, sort)
+    return _chosen(codes, rows, smallest(max(sizes))), counts
+
+
+def merged_keys(tables: Sequence[Counted]) -> Counted:
+    """One table of keys from several that are sorted."""
+    keys, weights = (np.concatenate(column) for column in zip(*tables, strict=True))
+    return distinct_keys(keys, weights, "stable")
+
+
+def merged(tables: Sequence[Counted], sizes: Sequence[int]) -> Counted:
+    """One table of patterns from several that are sorted."""
+    patterns = np.concatenate([patterns.T for patterns, _ in tables], axis=1).T
+    weights = np.concatenate([counts for _, counts in tables])
+    return distinct(patterns, sizes, weights, "stable")
+
+
+def combined(tables: Iterable[Counted], merge: Callable[[Sequence[Counted]], Counted]) -> Counted:
+    """One table from many; tables of similar length are merged, so none is merged often."""
+    stack: list[Counted] = []
+    for table in tables:
+        stack.append(table)
+        while len(stack) > 1 and len(stack[-2][1]) <= 2 * len(stack[-1][1]):
+            stack[-2:] = [merge(stack[-2:])]
+    return stack[0] if len(stack) == 1 else merge(stack)
+
+
+def _grouped(keys: Codes, weights: Counts | None, sort: Sort) -> tuple[Index, Counts]:
+    """The row of one record per distinct key, in the order of the keys, and sums of weights.
+
+    A stable sort (timsort) merges runs that are sorted already.
+    """
+    order = np.argsort(keys, kind=sort)
+    ordered = keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    if weights is None:
+        return order[starts], np.diff(starts, append=len(keys))
+    return order[starts], np.add.reduceat(weights[order], starts)
+
+
+def _chosen(codes: Codes, rows: Index, dtype: npt.DTypeLike) -> Codes:
+    """These records, in Fortran order."""
+    chosen = np.empty((len(rows), codes.shape[1]), dtype, order="F")
+    if codes.flags.c_contiguous:
+        for start in range(0, len(rows), TURN_BLOCK):
+            block = slice(start, start + TURN_BLOCK)
+            chosen[block] = codes[rows[block]]
+    else:
+        for column, into in zip(codes.T, chosen.T, strict=True):
+            into[...] = column[rows]
+    return chosen
+
+
+def ordered_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
+    """Keys that sort as the records do, and are equal only where these are.
+
+    If the cells do not fit 64 bits, the attributes are taken in runs: the key of a run is joined
+    to the rank, among the distinct ones, of what came before. A rank keeps the order and is smaller
+    than the number of records, so nothing is lost and every key fits.
+    """
+    start = _reach(sizes, KEY_CELLS)
+    keys = all_keys(codes[:, :start], sizes[:start])
+    while start < len(sizes):
+        values, ranks = np.unique(keys, return_inverse=True)
+        stop = start + _reach(sizes[start:], KEY_CELLS // len(values))
+        keys = ranks.astype(np.uint64)
+        keys *= np.uint64(math.prod(sizes[start:stop]))
+        keys += all_keys(codes[:, start:stop], sizes[start:stop])
+        start = stop
+    return keys
+
+
+def _reach(sizes: Sequence[int], cells: int) -> int:
+    """How many of the first attributes have at most this many cells together."""
+    return sum(product <= cells for product in accumulate(sizes, mul))
+
+
+# Keys that an engine groups by and sends ------------------------------------------------------
+
+KEY_LIMIT = 1 << 63
+
+
+def key_runs(sizes: Sequence[int]) -> list[range]:
+    """Runs of attributes, each with fewer than 2^63 cells."""
+    runs, start = [], 0
+    for stop in range(1, len(sizes) + 1):
+        if stop == len(sizes) or math.prod(sizes[start : stop + 1]) >= KEY_LIMIT:
+            runs.append(range(start, stop))
+            start = stop
+    return runs
+
+
+def codes_of_keys(keys: Sequence[npt.NDArray[np.int64]], schema: Schema) -> Codes:
+    """The codes that the keys of each run stand for, records x attributes."""
+    sizes = schema.sizes
+    codes = np.empty((len(keys[0]), len(sizes)), smallest(max(sizes)), order="F")
+    for run, run_keys in zip(key_runs(sizes), keys, strict=True):
+        run_sizes = sizes[run.start : run.stop]
+        cells = math.prod(run_sizes)
+        if len(run_keys) and not 0 <= int(run_keys.min()) <= int(run_keys.max()) < cells:
+            raise EngineError("the engine sent a key that stands for no record")
+        codes[:, run.start : run.stop] = split(run_keys.astype(smallest(cells)), run_sizes)
+    return codes

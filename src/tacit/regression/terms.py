@@ -1,0 +1,470 @@
+"""Formulas such as "smokes ~ age + C(region)", and the model matrices of their terms."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.core.arrays import Array
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute, Label
+from tacit.errors import DataError, unknown
+from tacit.regression.data import CategoryColumn, Column, NumberColumn, as_categories, plain_column
+
+#: A disguised attribute as a category: C(name), or C(name, contrast).
+_CATEGORY = re.compile(r"C\(\s*`?(?P<name>.+?)`?\s*(?:,.*)?\)", re.DOTALL)
+#: A term whose coefficient is 1.
+OFFSET = "offset"
+#: Transforms of formulaic whose columns depend on all records, which must be counted for them.
+_LEARNING = frozenset({"poly", "bs", "cr", "cs", "cc", "center", "scale", "standardize"})
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaText:
+    """The outcome, the right side as formulaic has it, and the names that it uses.
+
+    `categories` are those that it uses as C(name) only; `offsets` are terms such as offset(name).
+    `learns` says whether a transform such as center() learns from the records.
+    """
+
+    outcome: str
+    right: Any
+    names: tuple[str, ...]
+    categories: frozenset[str]
+    offsets: frozenset[str]
+    learns: bool
+
+
+def parsed(formula: str, available: Collection[str], disguised: Collection[str]) -> FormulaText:
+    """Parse a formula of available names; what is disguised may only be a category."""
+    with optional_imports():
+        import formulaic
+        import formulaic.errors
+        import pandas  # noqa: F401
+    if not isinstance(formula, str):
+        raise DataError(f"the formula must be a text such as 'smokes ~ age', got {formula!r}")
+    left, _, right = formula.partition("~")
+    outcome = left.strip().strip("`")
+    if not outcome or not right.strip() or "~" in right:
+        raise DataError(
+            f"the formula must have the form 'outcome ~ covariates', got {formula!r}; "
+            "to use a matrix of covariates, give covariates="
+        )
+    if outcome not in available:
+        raise DataError(unknown("outcome", outcome, available, " in the formula"))
+    try:
+        terms = formulaic.Formula(right.strip())
+    except (formulaic.errors.FormulaicError, SyntaxError) as error:
+        raise DataError(f"the formula {formula!r} cannot be read: {_one_line(error)}") from None
+    if not isinstance(terms, formulaic.SimpleFormula):
+        raise DataError(f"the formula {formula!r} has several parts; give one model")
+    uses = _uses(terms, available)
+    needed = set().union(*uses.values())
+    for name in sorted(needed):
+        if name not in available:
+            raise DataError(unknown("name", name, available, " in the formula"))
+    if outcome in needed:
+        raise DataError(f"{outcome!r} is on both sides of the formula {formula!r}")
+    _check_uses(uses, needed & set(disguised))
+    other = {name for expression, used in uses.items() for name in used if not _by_c(expression)}
+    return FormulaText(
+        outcome,
+        terms,
+        tuple(sorted(needed)),
+        frozenset(needed - other),
+        _offsets(terms),
+        any(call in _LEARNING for expression in uses for call in _calls(expression)),
+    )
+
+
+def _uses(terms: Any, available: Collection[str]) -> dict[str, set[str]]:
+    """The names in each expression of the formula, without those of transforms.
+
+    formulaic itself lists no names within transforms that learn from the records.
+    """
+    from formulaic.transforms import TRANSFORMS
+    from formulaic.utils.variables import Variable, get_required_variables
+
+    functions = {*TRANSFORMS, OFFSET}
+    uses = {}
+    for factor in (factor for term in terms for factor in term.factors):
+        names = {str(factor.expr)} if factor.eval_method.value == "lookup" else set()
+        if factor.eval_method.value == "python":
+            for variable in get_required_variables(factor.expr):
+                name, value = str(variable.root), Variable.Role.VALUE in variable.root.roles
+                if name not in functions or (value and name in available):
+                    names.add(name)
+        uses[str(factor.expr)] = names
+    return uses
+
+
+def _calls(expression: str) -> list[str]:
+    return re.findall(r"(\w+)\s*\(", expression)
+
+
+def _offsets(terms: Any) -> frozenset[str]:
+    """The expressions of the form offset(...); each is a term of its own."""
+    offsets = set()
+    for term in terms:
+        expressions = [str(factor.expr) for factor in term.factors]
+        if any(OFFSET in _calls(expression) for expression in expressions):
+            if len(expressions) > 1 or not expressions[0].startswith(f"{OFFSET}("):
+                raise DataError(f"{':'.join(expressions)}: offset() must be a term of its own")
+            offsets.add(expressions[0])
+    return frozenset(offsets)
+
+
+def _by_c(expression: str) -> str | None:
+    """The name in C(name)."""
+    match = _CATEGORY.fullmatch(expression)
+    return match["name"] if match else None
+
+
+def _check_uses(uses: dict[str, set[str]], disguised: Collection[str]) -> None:
+    """A disguised attribute may only be a category: a transform would be one of its report."""
+    for expression, used in uses.items():
+        hidden = sorted(used & set(disguised))
+        if hidden and expression != hidden[0] and _by_c(expression) not in hidden:
+            name = hidden[0]
+            raise DataError(
+                f"{name!r} is disguised, so {expression!r} would be computed from reports, not "
+                f"from true answers; it may only be a category: {name} or C({name})"
+            )
+
+
+def _one_line(error: Exception) -> str:
+    """The message of formulaic without colours and line breaks."""
+    return " ".join(_COLOUR.sub("", str(error)).split())
+
+
+INTERCEPT = "Intercept"
+#: Records from which a transform may learn, if they were counted.
+_MOST_RECORDS = 10_000_000
+
+
+class ModelTerms(ABC):
+    """Named columns of a model matrix; one matrix per cell of the disguised predictors.
+
+    If there is an offset, it is the last column of every matrix and has no name.
+    """
+
+    names: tuple[str, ...]
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether the matrices have an offset."""
+        return False
+
+    @abstractmethod
+    def matrices(self) -> tuple[Array, ...]:
+        """The model matrix of the records for each cell."""
+
+    @abstractmethod
+    def new_matrix(self, true: Any) -> Array:
+        """The model matrix of other records, whose true answers are known."""
+
+    @abstractmethod
+    def changes(self) -> Iterator[Change]:
+        """What marginal effects compare, one after the other: each has copies of all records."""
+
+
+def same_offset(first: ModelTerms, second: ModelTerms) -> bool:
+    """Whether two models of the same records have the same offset, or none."""
+    if not (first.has_offset and second.has_offset):
+        return first.has_offset == second.has_offset
+    return np.array_equal(first.matrices()[0][:, -1], second.matrices()[0][:, -1])
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Two versions of all records, and the distance between them: 1, or that of a derivative."""
+
+    name: str
+    before: tuple[Array, ...]
+    after: tuple[Array, ...]
+    distance: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTerms(ModelTerms):
+    """Columns that were given; a constant is among them only if it was given."""
+
+    names: tuple[str, ...]
+    matrix: Array
+
+    def matrices(self) -> tuple[Array, ...]:
+        return (self.matrix,)
+
+    def new_matrix(self, true: Any) -> Array:
+        matrix = matrix_terms(true).matrix
+        if matrix.shape[1] != len(self.names):
+            raise DataError(f"need {len(self.names)} covariates, got {matrix.shape[1]}")
+        return matrix
+
+    def changes(self) -> Iterator[Change]:
+        for i, column in enumerate(self.matrix.T):
+            if np.ptp(column) > 0:
+                step = 1e-5 * float(column.std())
+                low, high = self.matrix.copy(), self.matrix.copy()
+                low[:, i] -= step
+                high[:, i] += step
+                yield Change(self.names[i], (low,), (high,), 2 * step)
+
+
+def matrix_terms(covariates: Any) -> MatrixTerms:
+    """Covariates given as a mapping or frame of named columns, or as an array."""
+    names: tuple[str, ...] = ()
+    if isinstance(covariates, np.ndarray | list | tuple):
+        columns: Any = np.asarray(covariates)
+        columns = columns[:, None] if columns.ndim == 1 else columns
+        names = tuple(f"x{i + 1}" for i in range(columns.shape[-1]))
+    else:
+        given = covariates if isinstance(covariates, Mapping) else _number_columns(covariates)
+        names = tuple(str(name) for name in given)
+        columns = np.column_stack([np.asarray(column) for column in given.values()])
+    if columns.ndim != 2 or columns.dtype.kind not in "iufb" or not columns.shape[1]:
+        raise DataError(
+            "covariates must be numbers, records x covariates: an array, or a mapping of names to "
+            f"columns; got {columns.dtype} of shape {columns.shape}"
+        )
+    matrix = np.ascontiguousarray(columns, np.float64)
+    _check_finite(matrix, names)
+    return MatrixTerms(names, matrix)
+
+
+def _number_columns(covariates: Any) -> dict[str, Array]:
+    """The columns of a frame."""
+    from tacit.core import frames
+
+    frame = frames.open_frame(covariates)
+    columns = {name: frames.column(frame, name) for name in frame.columns}
+    return {name: frames.numbers(column) for name, column in columns.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaTerms(ModelTerms):
+    """The right side of a formula; a cell fixes the answers to the disguised predictors."""
+
+    spec: Any
+    names: tuple[str, ...]
+    columns: dict[str, Column]
+    disguised: tuple[Attribute, ...]
+    n_records: int
+    shown: tuple[int, ...]
+    offsets: tuple[int, ...]
+    first: Array
+
+    @property
+    def has_offset(self) -> bool:
+        return bool(self.offsets)
+
+    def matrices(self) -> tuple[Array, ...]:
+        return self._all
+
+    @cached_property
+    def _all(self) -> tuple[Array, ...]:
+        return (self.first, *self._matrices({}, skipped=1))
+
+    def _matrices(self, changed: Mapping[str, Any], skipped: int = 0) -> tuple[Array, ...]:
+        """A matrix per cell; `changed` has the same values for all records."""
+        columns = self.columns | {n: c for n, c in changed.items() if n in self.columns}
+        plain = {name: _series(column) for name, column in columns.items()}
+        cells = itertools.product(*(range(a.size) for a in self.disguised))
+        constants = (
+            [changed.get(a.name, code) for a, code in zip(self.disguised, cell, strict=True)]
+            for cell in itertools.islice(cells, skipped, None)
+        )
+        return tuple(
+            self._matrix(plain | _constants(self.disguised, codes, self.n_records), self.n_records)
+            for codes in constants
+        )
+
+    def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
+        return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
+
+    def new_matrix(self, true: Any) -> Array:
+        from tacit.core import frames
+        from tacit.core.label_codes import encode
+        from tacit.core.schema import Schema
+
+        hidden = [attribute.name for attribute in self.disguised]
+        frames.warn_about_reports(true, hidden, frames.NEEDS_TRUTH)
+        frame = frames.open_frame(true)
+        columns = {n: _series(_like(frame, n, c)) for n, c in self.columns.items()}
+        for attribute in self.disguised:
+            codes = encode(true, Schema([attribute]))[:, 0]
+            columns[attribute.name] = _category(attribute, codes.astype(np.intp))
+        return self._matrix(columns, len(frame))
+
+    def changes(self) -> Iterator[Change]:
+        for name, column in self.columns.items():
+            yield from self._changes(name, column)
+        for attribute in self.disguised:
+            codes: list[Any] = list(range(attribute.size))
+            yield from self._differences(attribute.name, attribute.categories, codes)
+
+    def _changes(self, name: str, column: Column) -> Iterator[Change]:
+        if isinstance(column, CategoryColumn):
+            same = [
+                replace(column, codes=np.full_like(column.codes, i)) for i in range(column.size)
+            ]
+            yield from self._differences(name, column.categories, same)
+        elif np.ptp(column.values) > 0:
+            step = 1e-5 * float(column.values.std())
+            low, high = column.values.min() + step, column.values.max() - step
+            inner = np.clip(column.values, low, high)  # splines end at the least and largest value
+            shifted = (NumberColumn(inner + sign * step) for sign in (-1, 1))
+            before, after = (self._matrices({name: values}) for values in shifted)
+            yield Change(name, before, after, 2 * step)
+
+    def _differences(
+        self, name: str, labels: Sequence[Label], values: list[Any]
+    ) -> Iterator[Change]:
+        """Every category against the first."""
+        first = self._matrices({name: values[0]})
+        for label, value in zip(labels[1:], values[1:], strict=True):
+            yield Change(f"{name}[T.{label}]", first, self._matrices({name: value}))
+
+
+def formula_terms(
+    text: FormulaText,
+    columns: dict[str, Column],
+    disguised: Sequence[Attribute],
+    n_records: int,
+    intercept: bool = True,
+    counts: Array | None = None,
+) -> FormulaTerms:
+    """The terms of a formula; an ordered model has cut points instead of an intercept.
+
+    `counts` says how many records each row stands for, if rows were counted.
+    """
+    plain = {name: _series(column) for name, column in columns.items()}
+    zeros = tuple(0 for _ in disguised)
+    first = plain | _constants(disguised, zeros, n_records)
+    spec = text.right
+    if text.learns and counts is not None:
+        spec = _learnt(spec, first, counts)
+    spec, matrix = _materialised(spec, first, n_records)
+    names = [str(name) for name in spec.column_names]
+    offsets = tuple(i for i, name in enumerate(names) if name in text.offsets)
+    shown = tuple(
+        i for i, name in enumerate(names) if i not in offsets and (intercept or name != INTERCEPT)
+    )
+    if not shown:
+        raise DataError("the formula has no covariates")
+    return FormulaTerms(
+        spec,
+        tuple(names[i] for i in shown),
+        columns,
+        tuple(disguised),
+        n_records,
+        shown,
+        offsets,
+        _shown(matrix, shown, offsets),
+    )
+
+
+def _shown(matrix: Array, shown: Sequence[int], offsets: Sequence[int]) -> Array:
+    """The columns of a model matrix, and the sum of the offsets, if there are any."""
+    columns = matrix[:, list(shown)]
+    if offsets:
+        columns = np.column_stack([columns, matrix[:, list(offsets)].sum(axis=1)])
+    return np.ascontiguousarray(columns)
+
+
+def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
+    """The specification with transforms that know every record."""
+    total = round(counts.sum())
+    if total > _MOST_RECORDS:
+        raise DataError(
+            f"the formula has a transform that learns from all {total:,} records, more than "
+            f"{_MOST_RECORDS:,}; add its result as a column"
+        )
+    repeated = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
+    records = {name: column[repeated] for name, column in columns.items()}
+    return _materialised(spec, records, total)[0]
+
+
+def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
+    """The specification and the matrix of these columns."""
+    import pandas as pd
+    from formulaic.errors import DataMismatchWarning, FormulaicError
+
+    frame = pd.DataFrame(columns, index=pd.RangeIndex(n_records))
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error", DataMismatchWarning)
+            model_matrix = spec.get_model_matrix(
+                frame, context={OFFSET: np.float64}, output="numpy", na_action="ignore"
+            )
+    except (FormulaicError, DataMismatchWarning, ValueError, TypeError) as error:
+        raise DataError(f"the formula cannot be computed: {_one_line(error)}") from None
+    matrix = np.asarray(model_matrix, np.float64)
+    _check_finite(matrix, [str(name) for name in model_matrix.model_spec.column_names])
+    return model_matrix.model_spec, matrix
+
+
+def _check_finite(matrix: Array, names: Sequence[str]) -> None:
+    good = np.isfinite(matrix)
+    if not good.all():
+        column = int((~good).any(axis=0).argmax())
+        record = int((~good[:, column]).argmax())
+        raise DataError(
+            f"covariate {names[column]!r} is not a finite number at record {record} "
+            "(counting from 0)"
+        )
+
+
+def _series(column: Column) -> Any:
+    import pandas as pd
+
+    if isinstance(column, NumberColumn):
+        return column.values
+    return pd.Categorical.from_codes(column.codes, categories=list(column.categories))
+
+
+def _category(attribute: Attribute, codes: Any) -> Any:
+    import pandas as pd
+
+    return pd.Categorical.from_codes(codes, categories=list(attribute.categories))
+
+
+def _constants(
+    disguised: Sequence[Attribute], cell: Sequence[int], n_records: int
+) -> dict[str, Any]:
+    """Every record with the same answers to the disguised predictors."""
+    return {
+        attribute.name: _category(attribute, np.full(n_records, code))
+        for attribute, code in zip(disguised, cell, strict=True)
+    }
+
+
+def _like(frame: Any, name: str, fitted: Column) -> Column:
+    """A column of new records, with the categories of the fitted one."""
+    if name not in frame.columns:
+        raise DataError(unknown("column", name, frame.columns))
+    column = plain_column(frame, name)
+    if column.missing.any():
+        raise DataError(
+            f"column {name!r}: missing at record {int(column.missing.argmax())} (counting from 0)"
+        )
+    if isinstance(fitted, NumberColumn):
+        if not isinstance(column, NumberColumn):
+            raise DataError(f"column {name!r} must have numbers, as when the model was fitted")
+        return column
+    column = as_categories(column)
+    codes = {label: code for code, label in enumerate(fitted.categories)}
+    for label in column.take(np.ones(len(column.codes), bool)).categories:
+        if label not in codes:
+            raise DataError(unknown("category", label, fitted.categories, f" of column {name!r}"))
+    lookup = np.array([codes.get(label, -1) for label in column.categories], np.int32)
+    return CategoryColumn(fitted.categories, lookup[column.codes])

@@ -1,0 +1,272 @@
+"""Reported records with the texts of questions and answers: CSV, Parquet, SPSS and Stata files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from tacit.core.arrays import Codes
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute
+from tacit.output.number_text import number_of
+from tacit.output.table import Table, safe_cell
+from tacit.studio.report import design_sentences
+from tacit.studio.results import question_of, question_texts
+from tacit.survey import Published
+
+#: Suffixes of files that always have labels.
+SPSS, STATA = STATISTICS = (".sav", ".dta")
+LONGEST_NAME = 32
+#: Bytes that SPSS and Stata keep of the text of a question, of an answer, and of a title.
+_ROOM = {SPSS: (255, 120, 64), STATA: (80, 32_000, 80)}
+#: Names that SPSS or Stata do not accept.
+_RESERVED = re.compile(
+    r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|"
+    r"str\d+|strl|_.*"
+)
+
+
+@dataclass(frozen=True)
+class LabelledVariable:
+    """One column: its attribute, the text of its question, and a text for each category.
+
+    `short` is its name in SPSS and Stata, which accept fewer names than a survey.
+    """
+
+    name: str
+    short: str
+    text: str
+    categories: tuple[str, ...]
+    labels: tuple[str, ...]
+    ordered: bool
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class LabelledRecords:
+    """Reported records of a survey; a missing answer has the code after the last category."""
+
+    survey: Published
+    codes: Codes
+
+    @cached_property
+    def variables(self) -> list[LabelledVariable]:
+        """The columns."""
+        return labelled_variables(self.survey)
+
+    def table(self, labels: bool, safe: bool = False) -> Any:
+        """A table of texts: names of categories, or their labels; the question is metadata."""
+        fields, columns = [], []
+        for column, variable in enumerate(self.variables):
+            texts = variable.labels if labels else variable.categories
+            shown = pa.array([safe_cell(text) if safe else text for text in texts], pa.string())
+            codes = self.codes[:, column]
+            columns.append(shown.take(pa.array(codes, mask=codes >= len(texts))))
+            fields.append(pa.field(variable.name, pa.string(), metadata={"label": variable.text}))
+        return pa.table(columns, schema=pa.schema(fields))
+
+    def csv(self, labels: bool = False) -> bytes:
+        """CSV; no spreadsheet takes a cell or a header for a formula."""
+        out = io.BytesIO()
+        out.write(Table([variable.name for variable in self.variables], ()).csv().encode())
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
+        pyarrow.csv.write_csv(self.table(labels, safe=True), out, options)
+        return out.getvalue()
+
+    def parquet(self, labels: bool = False) -> bytes:
+        """Parquet; the text of the question is the metadata `label` of a column."""
+        out = io.BytesIO()
+        pyarrow.parquet.write_table(self.table(labels), out, compression="zstd")
+        return out.getvalue()
+
+    def statistics_file(self, kind: str) -> bytes:
+        """An SPSS (.sav) or Stata (.dta) file: codes from 1, with variable and value labels."""
+        with optional_imports():
+            import pandas as pd
+            import pyreadstat
+        question, answer, title = _ROOM[kind]
+        frame = pd.DataFrame(
+            {
+                variable.short: _from_one(self.codes[:, column], len(variable.categories))
+                for column, variable in enumerate(self.variables)
+            }
+        )
+        given: dict[str, Any] = {
+            "file_label": cut(self.survey.title, title),
+            "column_labels": {
+                variable.short: cut(variable.text, question) for variable in self.variables
+            },
+            "variable_value_labels": {
+                variable.short: {
+                    code: cut(label, answer) for code, label in enumerate(variable.labels, start=1)
+                }
+                for variable in self.variables
+            },
+        }
+        write: Any = pyreadstat.write_dta
+        if kind == SPSS:
+            write = pyreadstat.write_sav
+            measure = {variable.short: _measure(variable) for variable in self.variables}
+            given |= {"variable_measure": measure, "row_compress": True}
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"records{kind}"
+            write(frame, path, **given)
+            return path.read_bytes()
+
+    def file(self, kind: str, labels: bool = False) -> bytes:
+        """The file of a kind: .csv, .csv.gz, .parquet, .sav or .dta."""
+        if kind in _ROOM:
+            return self.statistics_file(kind)
+        if kind == ".parquet":
+            return self.parquet(labels)
+        content = self.csv(labels)
+        return gzip.compress(content, mtime=0) if kind == ".csv.gz" else content
+
+
+def labelled_variables(survey: Published) -> list[LabelledVariable]:
+    """The columns of the reported records of a survey."""
+    reported = survey.design.reported
+    short = statistics_names(reported.names)
+    texts = question_texts(survey)
+    language = survey.survey.languages[0]
+    joint = {"+".join(group.attributes): group.attributes for group in survey.design.groups}
+
+    def made(attribute: Attribute, name: str) -> LabelledVariable:
+        names = joint.get(attribute.name, (attribute.name,))
+        question = question_of(survey, names[0])
+        categories = tuple(map(str, attribute.categories))
+        labels = attribute.aliases or tuple(
+            survey.survey.label(question, category, language) for category in categories
+        )
+        text = " / ".join(texts[part] for part in names)
+        in_order = question.ordered and len(names) == 1
+        ordered = in_order and not question.asked_if  # "does not apply" is no degree
+        optional = bool(question.optional)
+        return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
+
+    return [made(part, name) for part, name in zip(reported, short, strict=True)]
+
+
+def statistics_names(names: Iterable[str]) -> list[str]:
+    """Distinct names that SPSS and Stata accept, as near to these as possible.
+
+    >>> statistics_names(["age", "Age", "worries.my pay", "2nd", "with"])
+    ['age', 'Age_2', 'worries_my_pay', 'v_2nd', 'v_with']
+    """
+    accepted: list[str] = []
+    used: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[: LONGEST_NAME - 2]
+        if not plain[:1].isalpha() or _RESERVED.fullmatch(plain.lower()):
+            plain = f"v_{plain}"
+        unique, number = plain, 1
+        while unique.lower() in used:
+            number += 1
+            end = f"_{number}"
+            unique = plain[: LONGEST_NAME - len(end)] + end
+        used.add(unique.lower())
+        accepted.append(unique)
+    return accepted
+
+
+def cut(text: str, most: int) -> str:
+    """The text in at most so many bytes of UTF-8, on one line."""
+    line = " ".join(text.split())
+    return line.encode()[:most].decode(errors="ignore")
+
+
+def _from_one(codes: Codes, size: int) -> Any:
+    """Codes from 1; a missing answer, the code after the last, becomes a missing number."""
+    absent = codes >= size
+    return np.where(absent, np.nan, codes + 1.0) if absent.any() else codes.astype("int32") + 1
+
+
+def _measure(variable: LabelledVariable) -> str:
+    return "ordinal" if variable.ordered else "nominal"
+
+
+# Codebook and R script ----------------------------------------------------------------------------
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|&~!$:-])")
+
+
+def codebook(survey: Published, n_records: int) -> str:
+    """Markdown: each variable with its question, its codes and texts, and how it was disguised."""
+    parts = [
+        f"# Codebook: {_markdown(survey.title)}",
+        f"{number_of(n_records, 'reported record')}. The answers are disguised: estimate shares of "
+        "true answers with the design, never by counting.",
+        f"Fingerprint of the design: `{survey.fingerprint}`",
+        "## How answers were disguised",
+        "\n".join(f"- {_markdown(sentence)}" for sentence in design_sentences(survey.design)),
+        "## Variables",
+        *(_variable(variable) for variable in labelled_variables(survey)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> str:
+    """An R script that reads a file of records as factors, with the questions as labels."""
+    variables = labelled_variables(survey)
+    lines = ["# Reported (disguised) records: counting them does not estimate true answers."]
+    if kind in (SPSS, STATA):
+        read = "read_sav" if kind == SPSS else "read_dta"
+        lines += ["library(haven)", f"records <- as_factor({read}({_r(file)}))"]
+        return "\n".join(lines) + "\n"
+    if kind == ".parquet":
+        lines += ["library(arrow)", f"records <- as.data.frame(read_parquet({_r(file)}))"]
+    else:
+        options = 'check.names = FALSE, colClasses = "character", na.strings = character()'
+        lines.append(f'records <- read.csv({_r(file)}, encoding = "UTF-8", {options})')
+    for position, variable in enumerate(variables, start=1):
+        texts = variable.labels if labels else variable.categories
+        cells = map(safe_cell, texts) if kind != ".parquet" else texts
+        unique = dict.fromkeys(cells)
+        column = f"records[[{position}]]"
+        lines.append(f"{column} <- factor({column}, levels = c({_list(unique)}))")
+        lines.append(f'attr({column}, "label") <- {_r(variable.text)}')
+    lines.append(f"names(records) <- c({_list(variable.name for variable in variables)})")
+    return "\n".join(lines) + "\n"
+
+
+def _variable(variable: LabelledVariable) -> str:
+    rows = zip(
+        range(1, len(variable.categories) + 1), variable.categories, variable.labels, strict=True
+    )
+    table = [
+        "| code | category | label |",
+        "|---|---|---|",
+        *(f"| {code} | {_markdown(name)} | {_markdown(label)} |" for code, name, label in rows),
+    ]
+    head = f"### {_markdown(variable.name)}"
+    in_files = f"In SPSS and Stata: `{variable.short}`."
+    if variable.optional:
+        in_files += " Optional: an empty cell is a respondent who preferred not to say."
+    return "\n\n".join([head, _markdown(variable.text), in_files, "\n".join(table)])
+
+
+def _markdown(text: str) -> str:
+    """One line of Markdown that shows this text."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _r(text: str) -> str:
+    """A string of R."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _list(texts: Iterable[str]) -> str:
+    return ", ".join(map(_r, texts))

@@ -1,0 +1,212 @@
+"""The report of a survey for a paper's appendix: its methods in words, as HTML and as PDF."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Any
+
+from tacit import __version__
+from tacit.core.channel.matrix import Matrix
+from tacit.core.channel.related import Related
+from tacit.core.conditions import QuestionCondition
+from tacit.core.design import Design, Group
+from tacit.core.imports import optional_imports
+from tacit.errors import DataError
+from tacit.output.number_text import number_of
+from tacit.reconstruction.tables import chains, estimable_together
+from tacit.studio.release import Release
+from tacit.studio.results import (
+    CategoryResult,
+    QuestionResult,
+    group_warnings,
+    hidden_questions,
+    question_results,
+    question_texts,
+    result_notes,
+)
+
+#: References of the methods, by how a text cites them; those of other families are at their coins.
+REFERENCES = {
+    "Clopper & Pearson, 1934": (
+        "Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits "
+        "illustrated in the case of the binomial. Biometrika, 26(4), 404-413."
+    ),
+    "Huang & Du, 2008": Matrix.reference,
+    "Susko, 2013": (
+        "Susko, E. (2013). Likelihood ratio tests with boundary constraints using data-dependent "
+        "degrees of freedom. Biometrika, 100(4), 1019-1023."
+    ),
+    "Theil, 1971": "Theil, H. (1971). Principles of econometrics. Wiley.",
+    "Warner, 1965": Related.reference,
+    "Wilson, 1927": (
+        "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
+        "inference. Journal of the American Statistical Association, 22(158), 209-212."
+    ),
+}
+
+
+def design_sentences(design: Design) -> list[str]:
+    """How each group of questions is disguised, with every parameter."""
+    groups = [_group_sentence(design, group) for group in design.groups]
+    conditions = [_condition_sentence(design, condition) for condition in design.conditions]
+    return [*groups, *conditions, *(_chain_sentence(design, names) for names in chains(design))]
+
+
+def _group_sentence(design: Design, group: Group) -> str:
+    names = ", ".join(group.attributes)
+    several = len(group.attributes) > 1 and group.coin.family != "matrix"
+    together = " One draw decides for all of these questions together." if several else ""
+    coding = ""
+    if group.coin.report_words:
+        coding = f" A report is {group.coin.report_meaning(design.attributes_of(group))}."
+    return f"{names}: {group.coin.methods_text}{together}{coding}"
+
+
+def _condition_sentence(design: Design, condition: QuestionCondition) -> str:
+    hidden = design.group_of(condition.attribute).disguised
+    disguised = ", which was disguised like an answer" if hidden else ""
+    return (
+        f"{condition.attribute} was asked if {condition}. The respondent's device decided; for "
+        f"others it filled in “does not apply”{disguised}."
+    )
+
+
+def _chain_sentence(design: Design, names: tuple[str, ...]) -> str:
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    if estimable_together(design.channel(names)):
+        return (
+            f"{listed} were estimated together, by restricted least squares on the combinations of "
+            "answers that can occur (Theil, 1971). Every share and table of these questions is a "
+            "margin of this one estimate."
+        )
+    return (
+        f"{listed} have too many combinations of answers, or too much disguise, to be estimated "
+        "together. Each table was estimated from its own questions, by restricted least squares on "
+        "the combinations that can occur (Theil, 1971); so one share can differ between two tables."
+    )
+
+
+def methods_sentences(release: Release) -> list[str]:
+    """The records, the estimator, the intervals and the test of fit."""
+    records = number_of(release.counts.n_records, "reported record")
+    return [
+        "Answers were disguised by randomized response (Warner, 1965) before they were sent: only "
+        "reported answers were stored, and nobody but the respondent knows the true one.",
+        f"The design was published to respondents; its fingerprint (SHA-256) is "
+        f"{release.survey.fingerprint}, that of the questionnaire "
+        f"{release.survey.survey.fingerprint}.",
+        f"Results are from {records}.{_missing_sentence(release)}",
+        "Shares of the true answers were estimated by inverting the known probabilities of the "
+        "disguise (Huang & Du, 2008, eq. 2), by generalised least squares where there are more "
+        "reports than possible answers. The estimate is unbiased, so that it may fall "
+        "below 0 or exceed 100 % by chance.",
+        "Intervals have 95 % confidence, for each share alone. They contain every share that the "
+        "estimate does not reject: by the exact binomial distribution where reports have one "
+        "(Clopper & Pearson, 1934), otherwise by a score test that takes the variance at the "
+        "hypothetical share (Wilson, 1927) and adds the noise of the disguise.",
+        "A likelihood-ratio test (Susko, 2013) checked whether the reports could come from the "
+        "design; a p-value below .001 is reported as a misfit.",
+        f"Computed by tacit {__version__}.",
+    ]
+
+
+def _missing_sentence(release: Release) -> str:
+    if not any(question.optional for question in release.survey.survey.questions):
+        return ""
+    return (
+        " Respondents could decline to answer optional questions; such answers were stored as "
+        "missing, without disguise, and each table is from the records that have all its answers."
+    )
+
+
+def references(design: Design, texts: list[str]) -> list[str]:
+    """The sources of the design's families and of what these texts cite, in alphabetical order."""
+    whole = " ".join(texts)
+    cited = {full for short, full in REFERENCES.items() if short in whole}
+    return sorted(cited | {group.coin.reference for group in design.groups} - {""})
+
+
+def survey_report(release: Release) -> str:
+    """Methods, a table and a figure per question, warnings and references, as HTML."""
+    with optional_imports():  # a codebook needs no templates
+        from tacit.studio.page_templates import page_templates
+    template = page_templates().get_template("report.html")
+    return template.render(**report_values(release), notes=result_notes)
+
+
+def report_values(release: Release) -> dict[str, Any]:
+    """What a report says, in whatever format."""
+    design, methods = design_sentences(release.survey.design), methods_sentences(release)
+    return {
+        "survey": release.survey,
+        "language": release.survey.survey.languages[0],
+        "records": release.counts.n_records,
+        "design": design,
+        "methods": methods,
+        "references": references(release.survey.design, [*design, *methods]),
+        "results": question_results(release),
+        "hidden": hidden_questions(release),
+        "warnings": group_warnings(release, question_texts(release.survey)),
+    }
+
+
+def survey_report_pdf(release: Release) -> bytes:
+    """Methods, a table and a figure per question, warnings and references, as PDF.
+
+    Texts of the survey are data of the template: nothing in them is taken for markup. The same
+    records give the same file.
+    """
+    values = report_values(release)
+    language = re.match("[a-z]{2,3}", values["language"].lower())  # of a tag such as pt-br
+    results: list[QuestionResult] = values["results"]
+    content = {
+        "title": values["survey"].title,
+        "language": language[0] if language else "en",
+        "subtitle": f"{values['records']:,} records; {values['survey'].survey.terms}.",
+        "warnings": [
+            *values["warnings"],
+            *(f"{result.name}: {result.misfit}" for result in results if result.misfit),
+        ],
+        **{name: values[name] for name in ("methods", "design", "references", "hidden")},
+        "results": [_question(result, values["records"]) for result in results],
+    }
+    return _compiled(json.dumps(content))
+
+
+def _compiled(data: str) -> bytes:
+    """An accessible PDF (PDF/UA), unless no font of this machine has one of its characters."""
+    with optional_imports():
+        import typst
+    template = files("tacit.studio").joinpath("templates", "report.typ").read_bytes()
+    standards: tuple[Any, ...] = (["ua-1"], [])
+    for standard in standards:
+        try:
+            pdf: bytes = typst.compile(template, sys_inputs={"data": data}, pdf_standards=standard)
+        except typst.TypstError as error:
+            reason = str(error)
+        else:
+            return pdf
+    raise DataError(f"the report cannot be set as PDF: {reason}; use HTML")
+
+
+def _question(result: QuestionResult, records: int) -> dict[str, Any]:
+    return {
+        "text": result.text,
+        "misfit": result.misfit,
+        "caption": f"{result.name}: estimated shares of the true answers with 95 % intervals, and "
+        "shares of the reports",
+        "categories": [_category(category) for category in result.categories],
+        "notes": result_notes(result, records),
+    }
+
+
+def _category(category: CategoryResult) -> dict[str, Any]:
+    reported = category.reported
+    shown = {
+        "estimate": f"{100 * category.share:.1f} %",
+        "interval": f"{100 * category.low:.1f} to {100 * category.high:.1f} %",
+        "reported": "-" if reported is None else f"{100 * reported:.1f} %",
+    }
+    return {**vars(category), "shown": shown}

@@ -1,0 +1,195 @@
+"""`tacit studio`: the site on its own port, beside a server that collects responses."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from socket import socket
+
+from argon2 import PasswordHasher
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+
+from tacit.collect import monitoring, page
+from tacit.collect.http_server import (
+    Server,
+    base_address,
+    http_server,
+    listening,
+    passed_socket,
+    raise_file_limit,
+)
+from tacit.collect.limits import TrustedProxies
+from tacit.collect.settings import ServiceSettings, networks, settings
+from tacit.collect.store import Store
+from tacit.errors import ServiceError
+from tacit.studio import account_pages, api, draft_pages, model_pages, plan_pages, survey_pages
+from tacit.studio.accounts import Accounts, open_engine
+from tacit.studio.models import ModelFolder
+from tacit.studio.release import Releases
+from tacit.studio.results import ReleaseHistory
+from tacit.studio.site import (
+    NOT_FOUND,
+    PageRoute,
+    PageVisit,
+    RefusalError,
+    Right,
+    Studio,
+    application,
+    origin,
+)
+
+ACCOUNTS_FILE = "accounts.db"
+#: Pages work without them, but for passkeys.
+SCRIPTS = ("check.js", "passkeys.js")
+#: Seconds for requests to end when the studio stops.
+_LAST_SECONDS = 10
+_PROXY = "TACIT_STUDIO_PROXY"
+MODELS = "models"
+
+
+def _style(visit: PageVisit) -> Response:
+    """The style sheet of all pages."""
+    return Response(_file("studio.css"), media_type="text/css")
+
+
+def _icon(visit: PageVisit) -> Response:
+    """The respondent's icon, for browsers that ask without having read a page."""
+    return Response(page.content("icon.svg"), media_type=page.FILES["icon.svg"])
+
+
+def _script(visit: PageVisit) -> Response:
+    """A script of the few pages that have one."""
+    name = visit.request.path_params["name"]
+    if name not in SCRIPTS:
+        raise RefusalError(NOT_FOUND)
+    return Response(_file(name), media_type="text/javascript")
+
+
+def _file(name: str) -> bytes:
+    return files("tacit.studio").joinpath(name).read_bytes()
+
+
+def _description(visit: PageVisit) -> Response:
+    """The API description."""
+    return JSONResponse(api.api_description(PAGES))
+
+
+#: Every page with the right that it needs.
+PAGES: tuple[PageRoute, ...] = (
+    PageRoute("GET", "/studio.css", Right.EVERYONE, _style),
+    PageRoute("GET", "/scripts/{name}", Right.EVERYONE, _script),
+    PageRoute("GET", "/favicon.ico", Right.EVERYONE, _icon),
+    PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
+    *account_pages.ROUTES,
+    *survey_pages.ROUTES,
+    *plan_pages.ROUTES,
+    *draft_pages.ROUTES,
+    *model_pages.ROUTES,
+    *api.ROUTES,
+)
+
+
+def studio_of(store: Store, folder: Path, hasher: PasswordHasher | None = None) -> Studio:
+    """The studio of a database, with accounts and released counts in a folder."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
+    engine = open_engine(folder / ACCOUNTS_FILE)
+    history, models = ReleaseHistory(folder), ModelFolder(folder / MODELS)
+    accounts = Accounts(engine, hasher=hasher)
+    return Studio(store, accounts, Releases(store, folder, history.add), models, history)
+
+
+def studio_app(studio: Studio) -> Starlette:
+    """The application with all pages."""
+    return application(studio, PAGES)
+
+
+@dataclass(frozen=True)
+class StudioPlace:
+    """Where the studio listens, and the address at which people open it, if it is configured."""
+
+    host: str
+    port: int
+    address: str | None = None
+
+
+def serve_studio(database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. `tell` receives the address, or the set-up link at the first start."""
+    with _listening_studio(database, folder, at, tell) as (_, server, listener):
+        server.run(sockets=[listener])
+
+
+@contextmanager
+def studio_beside(
+    database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
+) -> Iterator[Studio]:
+    """Serve in a thread of its own while the block runs, as `serve_studio` does."""
+    if passed_socket():
+        raise ServiceError(
+            "one socket was passed to this process, two are needed with --collect; run "
+            "tacit serve and tacit studio as two services"
+        )
+    with _listening_studio(database, folder, at, tell) as (studio, server, listener):
+        sockets = {"sockets": [listener]}
+        thread = threading.Thread(target=server.run, kwargs=sockets, name="tacit-studio")
+        thread.start()
+        try:
+            yield studio
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def _listening_studio(
+    database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
+) -> Iterator[tuple[Studio, Server, socket]]:
+    limits = _limits()
+    monitoring.set_up(limits.log)
+    address = None if at.address is None else _checked_address(at.address)
+    with closing(Store(database)) as store, listening(at.host, at.port) as listener:
+        studio = studio_of(store, folder)
+        studio.proxies, studio.address = TrustedProxies(limits.trusted_proxy), address
+        base = base_address(listener)
+        listener.listen()
+        tell(f"studio {base}")
+        if not studio.accounts.any():
+            token = studio.accounts.first_link()
+            opened = base if address is None else f"{address}/"
+            tell(f"make the first account at {opened}set-up/{token} (works once, for 7 days)")
+        raise_file_limit(2 * limits.connections)  # there may be a server that collects too
+        largest = max(route.longest for route in PAGES)
+        yield studio, http_server(studio_app(studio), limits, largest), listener
+
+
+def _checked_address(address: str) -> str:
+    """The origin of the address at which people open the studio."""
+    try:
+        checked = origin(address)
+    except ValueError:
+        checked = ""
+    scheme, _, host = checked.partition("://")
+    if scheme not in ("http", "https") or not host or address.rstrip("/").lower() != checked:
+        raise ServiceError(
+            f"--address {address}: must be scheme and host, and a port unless it is the usual one, "
+            "such as https://studio.example.org"
+        )
+    return checked
+
+
+def _limits() -> ServiceSettings:
+    """The limits on connections and requests: those of the collecting side, with its settings."""
+    try:
+        proxies = networks(os.environ.get(_PROXY, "127.0.0.1"))
+    except ValueError as error:
+        raise ServiceError(f"{_PROXY}: {error}") from None
+    changes = {"drain_seconds": _LAST_SECONDS, "trusted_proxy": proxies}
+    return settings({}).model_copy(update=changes)

@@ -1,0 +1,222 @@
+"""The groups of a survey file, one class per family, their coins and the design's groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from tacit.core.channel import FAMILIES, Coin, unrelated
+from tacit.core.channel.matrix import MOST_CARDS
+from tacit.core.design import Group
+from tacit.survey.fields import Exact, Name, SurveyPart, Texts, thawed
+
+#: Parameters that are probabilities of the truth; others near them may be what a device can decide.
+MOVABLE = ("theta", "q", "p")
+Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
+
+
+class Personal(SurveyPart):
+    """A personal question unrelated to the sensitive one, and the known shares of its answers."""
+
+    text: Texts
+    distribution: Shares = Field(description="Known shares of the answers, in order.")
+    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2)] | None = Field(
+        default=None,
+        description="The texts of its answers, if they differ from the categories.",
+    )
+
+
+class _Group(SurveyPart):
+    """Questions that are disguised in the same way."""
+
+    #: The fields that are the parameters of the family's coin, the main one first.
+    parameters: ClassVar[tuple[str, ...]] = ()
+
+    questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+    throw: Literal["once", "each"] = Field(
+        default="once",
+        description="One throw for all questions of the group, or one per question.",
+    )
+    family: str
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        """Names of reports that are not categories of the questions."""
+        return ()
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        """The coin for these attributes of the group."""
+        return FAMILIES[self.family](*(getattr(self, key) for key in self.parameters))
+
+    def at(self, theta: Fraction) -> _Group | None:
+        """The same group with another probability; None if it has no probability."""
+        main = next(iter(self.parameters), None)
+        return self.model_copy(update={main: theta}) if main in MOVABLE else None
+
+
+class TruthfulGroup(_Group):
+    """No disguise."""
+
+    family: Literal["truthful"]
+
+
+class _ThetaGroup(_Group):
+    """The truth with probability theta."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("theta",)
+    theta: Exact
+
+
+class RelatedGroup(_ThetaGroup):
+    """The truth with probability theta, else another answer."""
+
+    family: Literal["related"]
+
+
+class UnrelatedGroup(_ThetaGroup):
+    """The sensitive questions with probability theta, else the personal ones."""
+
+    family: Literal["unrelated"]
+    personal: Annotated[
+        Mapping[str, Personal], AfterValidator(MappingProxyType), PlainSerializer(thawed)
+    ] = Field(strict=False, description="The personal question of each attribute.")
+
+    def coin(self, names: tuple[str, ...]) -> Coin:
+        return unrelated(self.theta, {name: self.personal[name].distribution for name in names})
+
+
+class ForcedGroup(_ThetaGroup):
+    """The truth with probability theta, else an answer that chance decides."""
+
+    parameters = ("theta", "forced")
+    family: Literal["forced"]
+    forced: Shares = Field(description="Probability of each category if chance decides.")
+
+
+class _InnocentGroup(_Group):
+    """An answer together with that to an innocent yes/no question with known share p."""
+
+    parameters = ("p",)
+    p: Exact
+    innocent: Texts = Field(description="The innocent question.")
+
+
+class CrosswiseGroup(_InnocentGroup):
+    """Whether the answer is the same as to an innocent yes/no question with known share p."""
+
+    family: Literal["crosswise"]
+
+
+class TriangularGroup(_InnocentGroup):
+    """Whether the answer, or that to an innocent yes/no question with known share p, is yes."""
+
+    family: Literal["triangular"]
+
+
+class MangatGroup(_Group):
+    """Yes is sent as yes; no with probability p, else also as yes."""
+
+    parameters = ("p",)
+    family: Literal["mangat"]
+    p: Exact
+
+
+class MangatSinghGroup(_Group):
+    """The truth, or another device that gives the truth with probability p."""
+
+    parameters = ("truth", "p")
+    family: Literal["mangat_singh"]
+    truth: Exact = Field(description="Probability of the truth by the first device.")
+    p: Exact = Field(description="Probability of the truth by the second device.")
+
+
+class KukGroup(_Group):
+    """The number of red cards among draws from the deck of the true answer."""
+
+    parameters = ("red_yes", "red_no", "cards")
+    family: Literal["kuk"]
+    red_yes: Exact = Field(description="Share of red cards in the deck for yes.")
+    red_no: Exact = Field(description="Share of red cards in the deck for no.")
+    cards: int = Field(default=1, ge=1, le=MOST_CARDS, description="Number of draws.")
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return tuple(str(number) for number in range(self.cards + 1))
+
+
+class ChristofidesGroup(_Group):
+    """A number from 1 to L if the answer is no, L + 1 minus the number if it is yes."""
+
+    parameters = ("distribution",)
+    family: Literal["christofides"]
+    distribution: Shares = Field(description="Probability of each number from 1 to L.")
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return tuple(str(number) for number in range(1, len(self.distribution) + 1))
+
+
+class UniformGroup(_Group):
+    """The truth with probability q, else any category with equal probability."""
+
+    parameters = ("q",)
+    family: Literal["uniform_perturbation"]
+    q: Exact
+
+
+class FrappGroup(_Group):
+    """The truth lambda times as likely as any other answer."""
+
+    parameters = ("lambda_",)
+    family: Literal["frapp"]
+    lambda_: Exact = Field(alias="lambda")
+
+
+class MatrixGroup(_Group):
+    """Any channel: a row per report, a column per true answer."""
+
+    parameters = ("matrix", "reported")
+    family: Literal["matrix"]
+    matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
+    reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
+        default=None, description="Names of the reports, if they differ from the categories."
+    )
+
+    @property
+    def report_names(self) -> tuple[str, ...]:
+        return self.reported or ()
+
+
+SurveyGroup = Annotated[
+    TruthfulGroup
+    | RelatedGroup
+    | UnrelatedGroup
+    | ForcedGroup
+    | CrosswiseGroup
+    | TriangularGroup
+    | MangatGroup
+    | MangatSinghGroup
+    | KukGroup
+    | ChristofidesGroup
+    | UniformGroup
+    | FrappGroup
+    | MatrixGroup,
+    Field(discriminator="family"),
+]
+
+
+def attributes_of(questions: Sequence[Any], group: Any) -> tuple[str, ...]:
+    """The attributes of a group; a multiple choice has one per category."""
+    names_of = {q.name: tuple(a.name for a in q.attributes) for q in questions}
+    return tuple(name for named in group.questions for name in names_of.get(named, (named,)))
+
+
+def design_groups(questions: Sequence[Any], group: Any) -> tuple[Group, ...]:
+    """The design's groups for a group of the file: one for all attributes, or one per attribute."""
+    names = attributes_of(questions, group)
+    thrown = [names] if group.throw == "once" else [(name,) for name in names]
+    return tuple(Group(list(some), group.coin(some)) for some in thrown)
