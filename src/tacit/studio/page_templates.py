@@ -9,27 +9,13 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.output.number_text import number_of
+from tacit.survey.groups import GROUP_FAMILIES
+from tacit.survey.questions import QUESTION_KINDS
 
-#: Kinds of questions and families of groups in forms.
+#: What kinds of questions and families of groups mean, in forms.
 CHOICE_WORDS = {
-    "choice": "one of several answers",
-    "multiple": "any number of several answers",
-    "number": "a number, used as a range",
-    "ordered": "one of several answers in order",
-    "yes_no": "yes or no",
-    "related": "the true answer with probability theta, otherwise another one",
-    "unrelated": "the true answer with probability theta, otherwise that to a harmless question",
-    "forced": "the true answer with probability theta, otherwise one that chance sets",
-    "crosswise": "whether two answers are the same, the other one being harmless",
-    "triangular": "whether at least one of two answers is yes, the other one being harmless",
-    "mangat": "a true yes as yes, a true no sometimes as yes",
-    "mangat_singh": "the true answer, or what a second device decides",
-    "kuk": "the number of red cards drawn, which depends on the true answer",
-    "christofides": "a number drawn by chance, turned round for a true yes",
-    "uniform_perturbation": "the true answer with probability q, otherwise any",
-    "frapp": "the true answer lambda times as likely as each other one",
-    "matrix": "any probabilities, as a matrix",
-    "truthful": "the true answer, not disguised",
+    **{kind: question.meanings[kind] for kind, question in QUESTION_KINDS.items()},
+    **{family: group.meaning for family, group in GROUP_FAMILIES.items()},
 }
 #: Hints for keys whose explanation needs an example.
 KEY_HINTS = {

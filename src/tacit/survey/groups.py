@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
@@ -35,6 +35,8 @@ class _Group(SurveyPart):
 
     #: The fields that are the parameters of the family's coin, the main one first.
     parameters: ClassVar[tuple[str, ...]] = ()
+    #: What the family does, in the words of forms.
+    meaning: ClassVar[str]
 
     questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
     throw: Literal["once", "each"] = Field(
@@ -61,6 +63,7 @@ class _Group(SurveyPart):
 class TruthfulGroup(_Group):
     """No disguise."""
 
+    meaning = "the true answer, not disguised"
     family: Literal["truthful"]
 
 
@@ -74,12 +77,14 @@ class _ThetaGroup(_Group):
 class RelatedGroup(_ThetaGroup):
     """The truth with probability theta, else another answer."""
 
+    meaning = "the true answer with probability theta, otherwise another one"
     family: Literal["related"]
 
 
 class UnrelatedGroup(_ThetaGroup):
     """The sensitive questions with probability theta, else the personal ones."""
 
+    meaning = "the true answer with probability theta, otherwise that to a harmless question"
     family: Literal["unrelated"]
     personal: Annotated[
         Mapping[str, Personal], AfterValidator(MappingProxyType), PlainSerializer(thawed)
@@ -93,6 +98,7 @@ class ForcedGroup(_ThetaGroup):
     """The truth with probability theta, else an answer that chance decides."""
 
     parameters = ("theta", "forced")
+    meaning = "the true answer with probability theta, otherwise one that chance sets"
     family: Literal["forced"]
     forced: Shares = Field(description="Probability of each category if chance decides.")
 
@@ -108,12 +114,14 @@ class _InnocentGroup(_Group):
 class CrosswiseGroup(_InnocentGroup):
     """Whether the answer is the same as to an innocent yes/no question with known share p."""
 
+    meaning = "whether two answers are the same, the other one being harmless"
     family: Literal["crosswise"]
 
 
 class TriangularGroup(_InnocentGroup):
     """Whether the answer, or that to an innocent yes/no question with known share p, is yes."""
 
+    meaning = "whether at least one of two answers is yes, the other one being harmless"
     family: Literal["triangular"]
 
 
@@ -121,6 +129,7 @@ class MangatGroup(_Group):
     """Yes is sent as yes; no with probability p, else also as yes."""
 
     parameters = ("p",)
+    meaning = "a true yes as yes, a true no sometimes as yes"
     family: Literal["mangat"]
     p: Exact
 
@@ -129,6 +138,7 @@ class MangatSinghGroup(_Group):
     """The truth, or another device that gives the truth with probability p."""
 
     parameters = ("truth", "p")
+    meaning = "the true answer, or what a second device decides"
     family: Literal["mangat_singh"]
     truth: Exact = Field(description="Probability of the truth by the first device.")
     p: Exact = Field(description="Probability of the truth by the second device.")
@@ -138,6 +148,7 @@ class KukGroup(_Group):
     """The number of red cards among draws from the deck of the true answer."""
 
     parameters = ("red_yes", "red_no", "cards")
+    meaning = "the number of red cards drawn, which depends on the true answer"
     family: Literal["kuk"]
     red_yes: Exact = Field(description="Share of red cards in the deck for yes.")
     red_no: Exact = Field(description="Share of red cards in the deck for no.")
@@ -152,6 +163,7 @@ class ChristofidesGroup(_Group):
     """A number from 1 to L if the answer is no, L + 1 minus the number if it is yes."""
 
     parameters = ("distribution",)
+    meaning = "a number drawn by chance, turned round for a true yes"
     family: Literal["christofides"]
     distribution: Shares = Field(description="Probability of each number from 1 to L.")
 
@@ -164,6 +176,7 @@ class UniformGroup(_Group):
     """The truth with probability q, else any category with equal probability."""
 
     parameters = ("q",)
+    meaning = "the true answer with probability q, otherwise any"
     family: Literal["uniform_perturbation"]
     q: Exact
 
@@ -172,6 +185,7 @@ class FrappGroup(_Group):
     """The truth lambda times as likely as any other answer."""
 
     parameters = ("lambda_",)
+    meaning = "the true answer lambda times as likely as each other one"
     family: Literal["frapp"]
     lambda_: Exact = Field(alias="lambda")
 
@@ -180,6 +194,7 @@ class MatrixGroup(_Group):
     """Any channel: a row per report, a column per true answer."""
 
     parameters = ("matrix", "reported")
+    meaning = "any probabilities, as a matrix"
     family: Literal["matrix"]
     matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
     reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
@@ -207,6 +222,12 @@ SurveyGroup = Annotated[
     | MatrixGroup,
     Field(discriminator="family"),
 ]
+#: The class of each family.
+GROUP_FAMILIES: dict[str, type[_Group]] = {
+    family: cls
+    for cls in get_args(get_args(SurveyGroup)[0])
+    for family in get_args(cls.model_fields["family"].annotation)
+}
 
 
 def attributes_of(questions: Sequence[Any], group: Any) -> tuple[str, ...]:

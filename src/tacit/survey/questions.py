@@ -42,6 +42,8 @@ class _Question(SurveyPart):
     page_words: ClassVar[tuple[str, ...]] = ()
     #: Whether each answer has an attribute of its own.
     several: ClassVar[bool] = False
+    #: What its kinds mean, in the words of forms.
+    meanings: ClassVar[Mapping[str, str]]
 
     name: Name = Field(description="The name of the attribute.")
     text: Texts = Field(description="The text of the question.")
@@ -92,12 +94,18 @@ class YesNo(_Question):
 
     fixed_answers: ClassVar[tuple[str, ...]] = YES_NO
     page_words: ClassVar[tuple[str, ...]] = YES_NO
+    meanings: ClassVar[Mapping[str, str]] = {"yes_no": "yes or no"}
 
     kind: Literal["yes_no"]
 
 
 class Choice(_Question):
     """One of several categories; their order has a meaning if `ordered`."""
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        "choice": "one of several answers",
+        "ordered": "one of several answers in order",
+    }
 
     kind: Literal["choice", "ordered"]
     categories: Categories
@@ -113,6 +121,8 @@ class Choice(_Question):
 
 class Number(_Question):
     """A number; only its range is reported: edges[i-1] < number <= edges[i]."""
+
+    meanings: ClassVar[Mapping[str, str]] = {"number": "a number, used as a range"}
 
     kind: Literal["number"]
     edges: Annotated[
@@ -151,6 +161,7 @@ class Multiple(_Question):
 
     page_words: ClassVar[tuple[str, ...]] = YES_NO
     several: ClassVar[bool] = True
+    meanings: ClassVar[Mapping[str, str]] = {"multiple": "any number of several answers"}
 
     kind: Literal["multiple"]
     categories: Annotated[
