@@ -11,9 +11,9 @@ from hypothesis import given
 from tacit import Design
 from tacit.models.latent_classes import LatentClasses
 from tacit.models.units import UnitLayout, UnitReports
+from tacit.privacy.disclosure import Sample, agreement
 from tacit.privacy.model_stack import class_model, group_cells, joint_groups, report_likelihoods
 from tacit.privacy.moment_bound import moments
-from tacit.privacy.sampled_classes import Sample, agreement
 from tacit.privacy.scopes import joint_of_attribute, reports_of
 from tacit.records import PatternTable
 from tests.support.families import designs, seeds

@@ -26,11 +26,18 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.channel import DenseKernel, Kernel, uncertainty
+from tacit.core.channel.channel import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, quotient, sampled, slack_of, stacked
+from tacit.privacy.risk import (
+    Risk,
+    quotient,
+    risk_of_cases,
+    risk_of_sampled_cases,
+    slack_of,
+    stacked,
+)
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true, turns
 
 
@@ -124,27 +131,8 @@ def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
     table = prior.table(names).reshape(sizes[0], -1, stack)
     codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
     known = codes[[names.index(mate) - 1 for mate in target.mates]]
-    drawn, best, left, worst = _by_case(target.kernel, known, table)
-    margin = table.sum(axis=1)
-    information = np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0)
     slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-    largest = margin.max(axis=0)
-    return Risk(drawn.sum(axis=0), best.sum(axis=0), worst.max(axis=0), information, largest, slack)
-
-
-def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
-    """From table[category, case, prior]: how often guesses are right, the uncertainty that is left,
-    and the largest posterior, for each case of known answers.
-    """
-    drawn, best, left, worst = np.zeros((4, *table.shape[1:]))
-    for chance in kernel.outcomes(known):
-        joint = chance[:, :, None] * table
-        total, peak = joint.sum(axis=0), joint.max(axis=0)
-        drawn += quotient((joint**2).sum(axis=0), total)
-        best += peak
-        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
-        worst = np.maximum(worst, quotient(peak, total))
-    return drawn, best, left, worst
+    return risk_of_cases(target.kernel, known, table, slack)
 
 
 def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
@@ -157,9 +145,7 @@ def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
     draws = next(iter(true.values())).size
     shares = np.broadcast_to(shares.reshape(len(margin), -1), (len(margin), draws))
     known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
-    drawn, best, left, _ = _by_case(target.kernel, known, shares[..., None])
     largest = given.reshape(len(margin), -1).max(axis=1)
     worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
-    information = uncertainty(margin).sum() - left
     slack = slack_of(len(margin) ** 2 * (len(target.mates) + 2))
-    return sampled([drawn, best, information], worst, float(margin.max()), slack)
+    return risk_of_sampled_cases(target.kernel, known, shares, margin, worst, slack)

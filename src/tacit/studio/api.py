@@ -16,7 +16,7 @@ from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
 from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
 from tacit.studio.group_tables import group_table
-from tacit.studio.models import StoredModel
+from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.release import next_release_at
@@ -491,9 +491,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                 *("target", "criterion", "max_depth", "min_support", "min_confidence"),
                 *("classes", "records"),
             ),
-            kind={"enum": ["tree", "naive_bayes", "rules", "clusters"]},
+            kind={"enum": list(KINDS)},
             target=_TEXT,
-            criterion={"enum": ["entropy", "gini"]},
+            criterion={"enum": list(CRITERIA)},
             max_depth={"type": ["integer", "null"]},
             min_support={"type": "number"},
             min_confidence={"type": "number"},
