@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Index
 from tacit.core.channel.channel import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
