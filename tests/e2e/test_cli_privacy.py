@@ -16,8 +16,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related, unrelated
 from tacit.cli.arguments import read_model
 from tacit.cli.main import run
+from tacit.output.plot_style import svg
 from tacit.privacy import Limits, Rule, compare_schemes, report
-from tacit.privacy.page import svg
 from tacit.privacy.report import NOT_KNOWN
 from tacit.survey import example, publish, survey_from_text
 

@@ -217,9 +217,9 @@ def _narrowed(shown: Table, width: int) -> Table:
 
 def write_figure(path: Path, figure: Figure) -> None:
     """Write a figure to an .svg, .png or .pdf file."""
-    from tacit.privacy.page import content  # matplotlib is slow to start
+    from tacit.output.plot_style import figure_bytes  # matplotlib is slow to start
 
-    write_bytes(path, content(figure, path.suffix))
+    write_bytes(path, figure_bytes(figure, path.suffix))
 
 
 def json_text(content: dict[str, Any]) -> str:

@@ -35,8 +35,7 @@ from tacit.records import (
     with_columns,
 )
 from tacit.records.count_file import counts_of_design
-from tacit.records.engines import is_counts
-from tacit.records.paths import ARROW, record_files
+from tacit.records.paths import ARROW, is_counts, record_files
 
 OptionalData = Annotated[
     Path | None,

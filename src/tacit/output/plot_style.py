@@ -1,10 +1,13 @@
-"""How figures look: colours, a light grid, labels. Figures are drawn without global state."""
+"""How figures look, and the files they become. Figures are drawn without global state."""
 
 from __future__ import annotations
 
+import io
 from typing import Literal
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 #: Told apart also without colour: by shape and by filling. Blue and vermilion of Okabe & Ito.
 INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
@@ -33,3 +36,21 @@ def short_label(name: str, most: int = 28) -> str:
 def not_mathematics(text: str) -> str:
     """Text that matplotlib does not read as mathematics."""
     return text.replace("$", r"\$")
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG element, text as text, the same every time."""
+    stream = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit", "font.family": "sans-serif"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    return text[text.index("<svg") :]
+
+
+def figure_bytes(figure: Figure, suffix: str) -> bytes:
+    """The figure as what goes in a file of this suffix: .svg, or one that matplotlib knows."""
+    if suffix.lower() == ".svg":
+        return svg(figure).encode()
+    stream = io.BytesIO()
+    figure.savefig(stream, format=suffix[1:].lower(), dpi=150, metadata={"Software": None})
+    return stream.getvalue()

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from tacit import __version__
+from tacit.output.plot_style import svg
 from tacit.output.table import Markup, Table
 from tacit.papers.runner import Plan, Rows, Value
-from tacit.privacy.page import svg
 from tacit.records import write_text
 
 #: Shown at a theta that carries no information.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tacit.output import rounding
-from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
+from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label, svg
 from tacit.output.table import Table
 from tacit.privacy import report_text
 from tacit.privacy.scopes import of_100_up
@@ -88,24 +86,6 @@ def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **styl
 
 def _of_100(shares: Sequence[float]) -> list[float]:
     return [100 * share for share in shares]
-
-
-def svg(figure: Figure) -> str:
-    """The figure as an SVG element, text as text, the same every time."""
-    stream = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit", "font.family": "sans-serif"}):
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    text = stream.getvalue()
-    return text[text.index("<svg") :]
-
-
-def content(figure: Figure, suffix: str) -> bytes:
-    """The figure as what goes in a file of this suffix: .svg, or one that matplotlib knows."""
-    if suffix.lower() == ".svg":
-        return svg(figure).encode()
-    stream = io.BytesIO()
-    figure.savefig(stream, format=suffix[1:].lower(), dpi=150, metadata={"Software": None})
-    return stream.getvalue()
 
 
 def curves(comparison: Comparison) -> Figure:

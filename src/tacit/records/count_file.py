@@ -25,8 +25,7 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, TacitError
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Origin, write_bytes
-from tacit.records.engines import COUNTS
-from tacit.records.paths import check_readable, reading
+from tacit.records.paths import COUNTS, check_readable, reading
 from tacit.records.patterns import PatternTable, sorted_patterns
 
 FORMAT = DocumentFormat(

@@ -11,16 +11,27 @@ file beside it: `reported.csv.origin.json`. A file without a note may come from 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError, TacitError
 from tacit.output.json_documents import DocumentFormat, read_document
-from tacit.records.paths import PARQUET, PARQUET_MARK, SUFFIXES, check_readable, kind_of, reading
+from tacit.records.paths import (
+    ARROW,
+    PARQUET,
+    PARQUET_MARK,
+    SUFFIXES,
+    check_readable,
+    is_url,
+    kind_of,
+    reading,
+    record_files,
+)
 
 FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),), ("title",))
 SUFFIX = ".origin.json"
@@ -89,6 +100,14 @@ def check_origin(path: str | Path, expected: Origin, given: str = "the design gi
             f"{_if_stale(path)}"
         )
     return origin is not None
+
+
+def check_origins(records: Any, design: Design) -> None:
+    """Raise if a file holds reports of another design."""
+    if isinstance(records, str | os.PathLike) and not is_url(records):
+        for path in record_files(records):
+            if path.suffix not in ARROW:
+                check_origin(path, Origin(design.fingerprint))
 
 
 def check_true(path: str | Path, use: str) -> None:

@@ -25,7 +25,8 @@ from tacit.core.imports import optional_imports
 from tacit.core.label_codes import with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.records import Origin, Progress, check_origin
+from tacit.records import Progress
+from tacit.records.designs import check_origins
 from tacit.records.memory import FrameRecords, count_batches, numbers_if_possible
 from tacit.records.paths import (
     ARROW,
@@ -34,14 +35,15 @@ from tacit.records.paths import (
     PARQUET,
     check_readable,
     file_progress,
+    is_counts,
+    is_remote,
+    is_url,
     kind_of,
     partition_keys,
     record_files,
 )
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, common_columns, listed
 
-#: The suffix of count files (see `count_file`).
-COUNTS = ".counts"
 #: Parquet files with fewer cells take our reader less processor time than DuckDB, and seconds.
 FEWEST_CELLS = 1 << 28
 _DATABASES = ("postgresql://", "postgres://")
@@ -80,14 +82,6 @@ def count_reported(
     return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
-def check_origins(records: Any, design: Design) -> None:
-    """Raise if a file holds reports of another design."""
-    if isinstance(records, str | os.PathLike) and not is_url(records):
-        for path in record_files(records):
-            if path.suffix not in ARROW:
-                check_origin(path, Origin(design.fingerprint))
-
-
 def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design:
     """The design with these columns of its records as further attributes, in truthful groups.
 
@@ -116,21 +110,6 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     attributes = listed_attributes(values, MISSING, MOST)
     groups = [Group([attribute.name], truthful()) for attribute in attributes]
     return Design(Schema([*design.schema, *attributes]), [*design.groups, *groups], design.asked_if)
-
-
-def is_url(records: object) -> bool:
-    """Whether this is the address of a database."""
-    return isinstance(records, str) and "://" in records
-
-
-def is_counts(records: object) -> bool:
-    """Whether this is the path of a count file."""
-    return isinstance(records, str | os.PathLike) and str(records).lower().endswith(COUNTS)
-
-
-def is_remote(records: object) -> bool:
-    """Whether these are records that an engine holds: an Ibis table or a frame of Spark."""
-    return type(records).__module__.partition(".")[0] in ("ibis", "pyspark")
 
 
 def engine_of(

@@ -1,4 +1,4 @@
-"""Which files have records, their kinds by suffix, and one-line errors if they cannot be read."""
+"""Where records are: files by suffix, databases by address; one-line errors if unreadable."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ UNREADABLE = (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error)
 PARQUET_MARK = b"PAR1"
 #: Files of Arrow memory, which only an engine reads.
 ARROW = (".arrow", ".feather")
+#: The suffix of count files (see `count_file`).
+COUNTS = ".counts"
 _GLOB = "*?["
 
 
@@ -32,6 +34,21 @@ def kind_of(path: Path) -> str:
         if path.name.lower().endswith(suffix):
             return suffix
     raise FileError(f"{path}: unknown suffix {path.suffix!r}; allowed: {', '.join(SUFFIXES)}")
+
+
+def is_url(records: object) -> bool:
+    """Whether this is the address of a database."""
+    return isinstance(records, str) and "://" in records
+
+
+def is_counts(records: object) -> bool:
+    """Whether this is the path of a count file."""
+    return isinstance(records, str | os.PathLike) and str(records).lower().endswith(COUNTS)
+
+
+def is_remote(records: object) -> bool:
+    """Whether these are records that an engine holds: an Ibis table or a frame of Spark."""
+    return type(records).__module__.partition(".")[0] in ("ibis", "pyspark")
 
 
 def check_readable(path: Path) -> None:

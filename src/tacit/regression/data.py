@@ -34,9 +34,9 @@ from tacit.records import (
     engine_of,
     read_frame,
 )
-from tacit.records.engines import check_origins, is_counts, is_remote, is_url
+from tacit.records.designs import check_origins
 from tacit.records.memory import grouped
-from tacit.records.paths import ARROW, is_pattern
+from tacit.records.paths import ARROW, is_counts, is_pattern, is_remote, is_url
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -52,7 +52,7 @@ def survey_table(visit: PageVisit) -> Response:
 
     Small groups have no numbers.
     """
-    release = survey_pages.compared(visit)
+    release = visit.comparable_release()
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
     head = {"row": row, "column": column, "layer": layer or None}
@@ -67,7 +67,7 @@ def close_survey(visit: PageVisit) -> Response:
 
 def freeze_snapshot(visit: PageVisit) -> Response:
     """Open comparisons and models before closing, from the records that are shown now; once."""
-    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
+    visit.require_title(_text(visit, "confirm"), _CONFIRM)
     survey_pages.frozen_snapshot(visit)
     return JSONResponse(_survey(visit))
 
@@ -109,7 +109,7 @@ def _invitation(invitation: Invitation) -> dict[str, Any]:
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with all its records; `confirm` must be its title."""
-    survey_pages.require_title(visit, _text(visit, "confirm"), _CONFIRM)
+    visit.require_title(_text(visit, "confirm"), _CONFIRM)
     draft_pages.deleted_survey(visit)
     return Response(status_code=204)
 

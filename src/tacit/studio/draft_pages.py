@@ -43,7 +43,6 @@ from tacit.studio.site import (
     Right,
     has_right,
 )
-from tacit.studio.survey_pages import file_response, register, require_title
 from tacit.survey import Published, example
 from tacit.survey.logo import picture_address
 from tacit.survey.published import waves_sentence
@@ -113,7 +112,7 @@ def save_text(visit: PageVisit) -> Response:
 
 def download(visit: PageVisit) -> Response:
     """The draft as a survey file."""
-    return file_response(visit.draft.text, f"{visit.draft.id}.yaml")
+    return visit.file(visit.draft.text, f"{visit.draft.id}.yaml")
 
 
 def publish(visit: PageVisit) -> Response:
@@ -146,7 +145,7 @@ def delete(visit: PageVisit) -> Response:
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with its records, if its title was typed to confirm it."""
     message = "type the title of the survey to delete it with all its records"
-    require_title(visit, visit.form.get("confirm", ""), message)
+    visit.require_title(visit.form.get("confirm", ""), message)
     deleted_survey(visit)
     return RedirectResponse("/", 303)
 
@@ -225,7 +224,7 @@ def published_draft(visit: PageVisit) -> Published:
         raise DataError(
             "this survey is published already, word for word; change the title or something else"
         )
-    register(visit, survey)
+    visit.register(survey)
     for member in visit.studio.accounts.members(visit.draft.key):
         if member.id != visit.person.id:
             visit.studio.accounts.give(member.id, fingerprint, member.role)

@@ -21,7 +21,6 @@ from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, Stor
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
-from tacit.studio.survey_pages import compared, register, survey_file
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.
@@ -77,7 +76,7 @@ def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
 
 def _release_to_learn(visit: PageVisit, records: str) -> Release:
     """The records to learn from: the newest that may be compared, or those of the snapshot."""
-    release = compared(visit)
+    release = visit.comparable_release()
     if records in ("", "all"):
         return release
     if records != "snapshot":
@@ -153,7 +152,7 @@ def model_file(visit: PageVisit) -> Response:
     """The model as JSON, for `tacit predict`, `tacit evaluate` or `tacit privacy --rules`."""
     model = _found(visit)
     visit.record("model downloaded", f"{visit.survey.title}: {model.title}")
-    return survey_file(visit, model.content["model"], f"{model.request.kind}.json")
+    return visit.survey_file(model.content["model"], f"{model.request.kind}.json")
 
 
 def delete(visit: PageVisit) -> Response:
@@ -189,7 +188,7 @@ def published_round(visit: PageVisit, theta: str) -> Published:
         s.survey.fingerprint for s in visit.studio.store.published()
     }:
         raise DataError("this round is published already; ask its owner for a role")
-    register(visit, survey_round)
+    visit.register(survey_round)
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
     return survey_round
 

@@ -23,7 +23,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, safe_cell
-from tacit.studio.report import design_sentences
+from tacit.studio.design_text import design_sentences
 from tacit.studio.results import question_of, question_texts
 from tacit.survey import Published
 

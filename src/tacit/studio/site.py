@@ -29,12 +29,13 @@ from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
 from tacit.output.json_documents import unique_keys
 from tacit.studio.accounts import Account, Accounts, Role
+from tacit.studio.disclosure import require_comparable
 from tacit.studio.drafts import Draft, Drafts, Previews
 from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.models import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.passkeys import Passkeys
-from tacit.studio.release import Releases
+from tacit.studio.release import Release, Releases
 from tacit.studio.results import ReleaseHistory
 from tacit.survey import Published
 
@@ -244,6 +245,22 @@ SCRIPT_POLICY = HEADERS["content-security-policy"] + (
 )
 
 
+#: Media types by suffix.
+MEDIA_TYPES = {
+    "R": "text/plain; charset=utf-8",
+    "csv": "text/csv; charset=utf-8",
+    "dta": "application/x-stata-dta",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "md": "text/markdown; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "pdf": "application/pdf",
+    "sav": "application/x-spss-sav",
+    "tex": "application/x-tex",
+    "yaml": "application/yaml; charset=utf-8",
+}
+
+
 @dataclass
 class Studio:
     """What the pages work with."""
@@ -357,6 +374,29 @@ class PageVisit:
         text = self.studio.templates.get_template(template).render(whole)
         policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
         return HTMLResponse(text, status, policy)
+
+    def file(self, content: str | bytes, name: str) -> Response:
+        """A file to save."""
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=MEDIA_TYPES[name.rpartition(".")[2]], headers=headers)
+
+    def survey_file(self, content: str | bytes, name: str) -> Response:
+        """A file of the survey to save; the survey's slug is put before the name."""
+        return self.file(content, f"{self.survey.slug}-{name}")
+
+    def comparable_release(self) -> Release:
+        """The release for tables of several questions; an error if they may not be shown yet."""
+        return require_comparable(self.studio.releases.comparable(self.survey))
+
+    def require_title(self, typed: str, message: str) -> None:
+        """Refuse an action that cannot be undone unless the title of the survey was typed."""
+        if typed.strip() != self.survey.title.strip():
+            raise DataError(message)
+
+    def register(self, survey: Published) -> None:
+        """Publish a survey; servers that collect serve it from now on. The account owns it."""
+        self.studio.store.register(survey)
+        self.studio.accounts.give(self.person.id, survey.survey.fingerprint, Role.OWNER)
 
     def record(self, action: str, subject: str = "") -> None:
         """Add what was done to the audit log."""

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.studio.accounts import Role
-from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, require_comparable
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
 from tacit.studio.group_tables import group_table
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
@@ -85,13 +85,13 @@ def frozen_snapshot(visit: PageVisit) -> Release:
 def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
     links = new_links(visit, visit.form.get("n", ""), visit.form.get("base", ""))
-    return survey_file(visit, "".join(f"{link}\n" for link in ["link", *links]), "links.csv")
+    return visit.survey_file("".join(f"{link}\n" for link in ["link", *links]), "links.csv")
 
 
 def close_survey(visit: PageVisit, confirm: str) -> None:
     """Close a survey for good; `confirm` must be its title."""
     message = "type the title of the survey to close it; it cannot be opened again"
-    require_title(visit, confirm, message)
+    visit.require_title(confirm, message)
     visit.studio.store.close_survey(visit.survey.survey.fingerprint)
     visit.record("survey closed", visit.survey.title)
 
@@ -124,21 +124,9 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", 400, text=text, problems=problems, checked=None)
     if visit.form.get("action") != "publish":
         return visit.page("new.html", text=text, problems=[], checked=checked)
-    register(visit, checked)
+    visit.register(checked)
     visit.record("survey published", checked.title)
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
-
-
-def register(visit: PageVisit, survey: Published) -> None:
-    """Publish a survey; servers that collect serve it from now on. The account owns it."""
-    visit.studio.store.register(survey)
-    visit.studio.accounts.give(visit.person.id, survey.survey.fingerprint, Role.OWNER)
-
-
-def require_title(visit: PageVisit, typed: str, message: str) -> None:
-    """Refuse an action that cannot be undone unless the title of the survey was typed."""
-    if typed.strip() != visit.survey.title.strip():
-        raise DataError(message)
 
 
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
@@ -163,11 +151,6 @@ def released(visit: PageVisit) -> Release:
             "the survey is closed"
         )
     return release
-
-
-def compared(visit: PageVisit) -> Release:
-    """The release that tables of several questions come from; an error if they are not open yet."""
-    return require_comparable(visit.studio.releases.comparable(visit.survey))
 
 
 def show_table(visit: PageVisit) -> Response:
@@ -195,32 +178,7 @@ def show_table(visit: PageVisit) -> Response:
 
 # Files --------------------------------------------------------------------------------------------
 
-#: Media types by suffix.
-MEDIA_TYPES = {
-    "R": "text/plain; charset=utf-8",
-    "csv": "text/csv; charset=utf-8",
-    "dta": "application/x-stata-dta",
-    "html": "text/html; charset=utf-8",
-    "json": "application/json",
-    "md": "text/markdown; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-    "pdf": "application/pdf",
-    "sav": "application/x-spss-sav",
-    "tex": "application/x-tex",
-    "yaml": "application/yaml; charset=utf-8",
-}
 RECORD_KINDS = (".csv", ".parquet", ".sav", ".dta")
-
-
-def file_response(content: str | bytes, name: str) -> Response:
-    """A file to save."""
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=MEDIA_TYPES[name.rpartition(".")[2]], headers=headers)
-
-
-def survey_file(visit: PageVisit, content: str | bytes, name: str) -> Response:
-    """A file of the survey of a page; its slug is put before the name."""
-    return file_response(content, f"{visit.survey.slug}-{name}")
 
 
 def surveys_json(visit: PageVisit) -> Response:
@@ -239,14 +197,14 @@ def show_report(visit: PageVisit) -> Response:
     """The report of a survey as a file that can be saved and printed."""
     release = released(visit)
     text = release.once("report.html", lambda: survey_report(release))
-    return survey_file(visit, text, "report.html")
+    return visit.survey_file(text, "report.html")
 
 
 def report_pdf(visit: PageVisit) -> Response:
     """The report of a survey as PDF."""
     release = released(visit)
     content = release.once("report.pdf", lambda: survey_report_pdf(release))
-    return survey_file(visit, content, "report.pdf")
+    return visit.survey_file(content, "report.pdf")
 
 
 def estimates_csv(visit: PageVisit) -> Response:
@@ -257,7 +215,7 @@ def estimates_csv(visit: PageVisit) -> Response:
         for row in result.to_table().rows
     ]
     heads = ("question", "text", "answer", "share", "low", "high", "reported")
-    return survey_file(visit, Table(heads, rows).csv(), "estimates.csv")
+    return visit.survey_file(Table(heads, rows).csv(), "estimates.csv")
 
 
 def estimates_json(visit: PageVisit) -> Response:
@@ -279,7 +237,7 @@ def estimates_json(visit: PageVisit) -> Response:
 def estimates_latex(visit: PageVisit) -> Response:
     """Every estimate as tables of LaTeX, one per question."""
     tables = (result.to_table() for result in question_results(released(visit)))
-    return survey_file(visit, latex_of(tables) + "\n", "estimates.tex")
+    return visit.survey_file(latex_of(tables) + "\n", "estimates.tex")
 
 
 def records(visit: PageVisit, kind: str) -> Response:
@@ -288,7 +246,7 @@ def records(visit: PageVisit, kind: str) -> Response:
     codes = np.repeat(counts.patterns, counts.counts, axis=0)
     content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
     visit.record("records exported", visit.survey.title)
-    return survey_file(visit, content, f"records{kind}")
+    return visit.survey_file(content, f"records{kind}")
 
 
 def records_script(visit: PageVisit) -> Response:
@@ -297,13 +255,13 @@ def records_script(visit: PageVisit) -> Response:
     if kind not in RECORD_KINDS:
         raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in RECORD_KINDS]))
     file = f"{visit.survey.slug}-records{kind}"
-    return survey_file(visit, r_script(visit.survey, file, kind, _labels(visit)), "records.R")
+    return visit.survey_file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
 def codebook_file(visit: PageVisit) -> Response:
     """The codebook of the records."""
     text = codebook(visit.survey, released(visit).counts.n_records)
-    return survey_file(visit, text, "codebook.md")
+    return visit.survey_file(text, "codebook.md")
 
 
 def free_texts(visit: PageVisit) -> Response:
@@ -318,7 +276,7 @@ def free_texts(visit: PageVisit) -> Response:
         )
     text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
     visit.record("free texts exported", visit.survey.title)
-    return survey_file(visit, text, "texts.csv")
+    return visit.survey_file(text, "texts.csv")
 
 
 def _labels(visit: PageVisit) -> bool:

@@ -8,10 +8,11 @@ import pytest
 from tacit import disguise
 from tacit.reconstruction import inversion
 from tacit.records import count_reported
+from tacit.studio.design_text import design_sentences
 from tacit.studio.group_tables import group_table
 from tacit.studio.record_files import codebook, labelled_variables
 from tacit.studio.release import Release
-from tacit.studio.report import design_sentences, survey_report
+from tacit.studio.report import survey_report
 from tacit.studio.results import hidden_questions, question_results
 from tacit.survey import Published, survey_from_text
 from tests.support.conditional_surveys import DISGUISED

@@ -30,10 +30,10 @@ from tacit.core.channel import (
 )
 from tacit.records import count_reported
 from tacit.studio.accounts import Role
+from tacit.studio.design_text import design_sentences
 from tacit.studio.release import Release
 from tacit.studio.report import (
     REFERENCES,
-    design_sentences,
     methods_sentences,
     references,
     survey_report,

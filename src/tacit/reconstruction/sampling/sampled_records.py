@@ -21,8 +21,9 @@ from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
 from tacit.reconstruction.sampling.error_methods import linearised
 from tacit.records import PatternTable, engine_of
-from tacit.records.engines import check_origins, is_counts, is_remote, is_url
+from tacit.records.designs import check_origins
 from tacit.records.keys import ordered_keys
+from tacit.records.paths import is_counts, is_remote, is_url
 from tacit.records.sample import ErrorMethod, SampleRows, joint_ranks
 
 #: Values of one column: an Arrow array.

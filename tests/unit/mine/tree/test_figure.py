@@ -17,7 +17,7 @@ from tacit.mine.tree.figure import MOST_ENDS, figure, lay_out
 from tacit.mine.tree.picture import short
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.view import TreeView
-from tacit.privacy.page import svg
+from tacit.output.plot_style import svg
 
 LABELS = ("<=50K", ">50K", "not said")
 
