@@ -217,6 +217,9 @@ class Coin(ABC):
     asks: ClassVar[Literal["answer", "either", "comparison", "any_yes"]] = "answer"
     #: The source of the family, as a list of references has it; empty if there is none.
     reference: ClassVar[str] = ""
+    #: What was done with an answer, for the methods section of a report; names in braces are
+    #: parameters.
+    procedure: ClassVar[str]
     #: Further words for the categories of a report, by which records may name them.
     report_words: ClassVar[tuple[str, ...]] = ()
 
@@ -242,9 +245,12 @@ class Coin(ABC):
         return "the true answer, or one that chance chose"
 
     @property
-    @abstractmethod
     def methods_text(self) -> str:
-        """What was done with an answer, for the methods section of a report, with its source."""
+        """The procedure with its parameters."""
+        parameters = {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return self.procedure.format(
+            **{k: listed(v) if isinstance(v, list | dict) else v for k, v in parameters.items()}
+        )
 
     @abstractmethod
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:

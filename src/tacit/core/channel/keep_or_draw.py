@@ -62,8 +62,6 @@ from tacit.core.channel.coin import (
     Strategy,
     all_positions,
     is_pair,
-    listed,
-    plain,
     require_one_yes_no,
 )
 from tacit.core.channel.numbers import (
@@ -134,13 +132,10 @@ class Truthful(Replacing):
     """No disguise."""
 
     family: ClassVar[str] = "truthful"
+    procedure: ClassVar[str] = "not disguised."
 
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer"
-
-    @property
-    def methods_text(self) -> str:
-        return "not disguised."
 
     def weight(self, attributes: Attributes) -> Fraction:
         return Fraction(1)
@@ -185,19 +180,15 @@ class Unrelated(KnownDraw):
         "unrelated question randomized response model: Theoretical framework. Journal of the "
         "American Statistical Association, 64(326), 520-539."
     )
+    procedure: ClassVar[str] = (
+        "with probability {theta} the sensitive question was answered, otherwise an unrelated one "
+        "whose answers have the known probabilities {personal} (Greenberg et al., 1969)."
+    )
     known: ClassVar[str] = "personal"
     asks = "either"
 
     def report_meaning(self, attributes: Attributes) -> str:
         return "the true answer, or the answer to the personal question"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"with probability {self.theta} the sensitive question was answered, otherwise an "
-            "unrelated one whose answers have the known probabilities "
-            f"{listed(plain(self.personal))} (Greenberg et al., 1969)."
-        )
 
 
 @dataclass(frozen=True)
@@ -210,14 +201,11 @@ class Forced(KnownDraw):
         "Boruch, R. F. (1971). Assuring confidentiality of responses in social research: A note "
         "on strategies. The American Sociologist, 6(4), 308-311."
     )
+    procedure: ClassVar[str] = (
+        "with probability {theta} the true answer was reported, otherwise one that "
+        "chance decided, with the probabilities {forced} (Boruch, 1971)."
+    )
     known: ClassVar[str] = "forced"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"with probability {self.theta} the true answer was reported, otherwise one that "
-            f"chance decided, with the probabilities {listed(plain(self.forced))} (Boruch, 1971)."
-        )
 
 
 @dataclass(frozen=True)
@@ -230,14 +218,11 @@ class UniformPerturbation(Replacing):
         "Agrawal, R., Srikant, R., & Thomas, D. (2005). Privacy preserving OLAP. Proceedings of "
         "ACM SIGMOD, 251-262."
     )
+    procedure: ClassVar[str] = (
+        "with probability {q} the true answer was reported, otherwise any answer with "
+        "the same probability, the true one included (Agrawal, Srikant & Thomas, 2005)."
+    )
     advice: ClassVar[str] = "take q above 0"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"with probability {self.q} the true answer was reported, otherwise any answer with "
-            "the same probability, the true one included (Agrawal, Srikant & Thomas, 2005)."
-        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.q
@@ -257,14 +242,11 @@ class Frapp(Replacing):
         "Agrawal, S., & Haritsa, J. R. (2005). A framework for high-accuracy privacy-preserving "
         "mining. Proceedings of ICDE, 193-204."
     )
+    procedure: ClassVar[str] = (
+        "the true answer was {lambda_} times as likely to be reported as any other "
+        "(Agrawal & Haritsa, 2005)."
+    )
     advice: ClassVar[str] = "take lambda above 1"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"the true answer was {self.lambda_} times as likely to be reported as any other "
-            "(Agrawal & Haritsa, 2005)."
-        )
 
     def check(self, attributes: Attributes) -> None:
         if self.lambda_ < 1 and math.prod(a.size for a in attributes) > _MOST_JOINT_CELLS:
@@ -304,18 +286,15 @@ class Mangat(OneSided):
         "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
         "Statistical Society B, 56(1), 93-95."
     )
+    procedure: ClassVar[str] = (
+        "a true yes was always reported as yes; a true no as no with probability {p}, "
+        "otherwise as yes (Mangat, 1994)."
+    )
     advice: ClassVar[str] = "take p above 0"
 
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{no} only if it is true; {yes} if it is true, or by chance"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"a true yes was always reported as yes; a true no as no with probability {self.p}, "
-            "otherwise as yes (Mangat, 1994)."
-        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.p
@@ -328,6 +307,10 @@ class Triangular(OneSided):
     p: Fraction
     family: ClassVar[str] = "triangular"
     reference: ClassVar[str] = YU_TIAN_TANG
+    procedure: ClassVar[str] = (
+        "respondents reported only whether their answer, or that to an innocent question with "
+        "known share {p}, or both are yes (Yu, Tian & Tang, 2008)."
+    )
     advice: ClassVar[str] = (
         "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
     )
@@ -337,13 +320,6 @@ class Triangular(OneSided):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            "respondents reported only whether their answer, or that to an innocent question with "
-            f"known share {self.p}, or both are yes (Yu, Tian & Tang, 2008)."
-        )
 
     def weight(self, attributes: Attributes) -> Fraction:
         return 1 - self.p

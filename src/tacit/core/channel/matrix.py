@@ -278,6 +278,11 @@ class Kuk(NumberedReports):
     reference: ClassVar[str] = (
         "Kuk, A. Y. C. (1990). Asking sensitive questions indirectly. Biometrika, 77(2), 436-438."
     )
+    procedure: ClassVar[str] = (
+        "respondents reported the number of red cards among {cards} drawn with replacement, from a "
+        "deck with a share {red_yes} of red cards if their answer is yes, from one with {red_no} "
+        "if it is no (Kuk, 1990)."
+    )
     first: ClassVar[int] = 0
     remedy = (
         "both decks have the same share of red cards, so reports do not depend on the answer; "
@@ -288,14 +293,6 @@ class Kuk(NumberedReports):
         no, yes = attributes[0].categories
         likely = yes if self.red_yes > self.red_no else no
         return f"the number of red cards; a large number makes {likely} more likely"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"respondents reported the number of red cards among {self.cards} drawn with "
-            f"replacement, from a deck with a share {self.red_yes} of red cards if their answer is "
-            f"yes, from one with {self.red_no} if it is no (Kuk, 1990)."
-        )
 
     @property
     def columns(self) -> Columns:
@@ -316,6 +313,11 @@ class Christofides(NumberedReports):
         "Christofides, T. C. (2003). A generalized randomized response technique. Metrika, 57, "
         "195-200."
     )
+    procedure: ClassVar[str] = (
+        "respondents drew a number with the known probabilities {distribution} and reported it if "
+        "their answer is no, or the number counted from the other end if it is yes "
+        "(Christofides, 2003)."
+    )
     first: ClassVar[int] = 1
     remedy = (
         "a distribution that reads the same from both ends hides the answer from everyone; "
@@ -325,14 +327,6 @@ class Christofides(NumberedReports):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"the drawn number if the answer is {no}, counted from the other end if it is {yes}"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            "respondents drew a number with the known probabilities "
-            f"{listed(self.distribution)} and reported it if their answer is no, or the number "
-            "counted from the other end if it is yes (Christofides, 2003)."
-        )
 
     @property
     def columns(self) -> Columns:

@@ -83,6 +83,10 @@ class Related(Coin):
         "Warner, S. L. (1965). Randomized response: A survey technique for eliminating evasive "
         "answer bias. Journal of the American Statistical Association, 60(309), 63-69."
     )
+    procedure: ClassVar[str] = (
+        "with probability {theta} the true answer was reported, otherwise another one, "
+        "each other answer with the same probability (Warner, 1965)."
+    )
 
     def strategies(self, attributes: Attributes) -> tuple[tuple[Fraction, Strategy], ...]:
         units = tuple((i,) for i in range(len(attributes)))
@@ -91,13 +95,6 @@ class Related(Coin):
     def channel(self, attributes: Attributes, positions: Unit | None = None) -> AgreementChannel:
         chosen = all_positions(attributes, positions)
         return AgreementChannel(self.theta, tuple(attributes[i].size for i in chosen))
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"with probability {self.theta} the true answer was reported, otherwise another one, "
-            "each other answer with the same probability (Warner, 1965)."
-        )
 
     @property
     def remedy(self) -> str:
@@ -132,6 +129,10 @@ class Crosswise(RelatedDevice):
     p: Fraction
     family: ClassVar[str] = "crosswise"
     reference: ClassVar[str] = YU_TIAN_TANG
+    procedure: ClassVar[str] = (
+        "respondents reported only whether their answer is the same as that to an innocent "
+        "question with known share {p} (Yu, Tian & Tang, 2008)."
+    )
     asks = "comparison"
     report_words = ("different", "same")
     remedy = (
@@ -145,13 +146,6 @@ class Crosswise(RelatedDevice):
     def report_meaning(self, attributes: Attributes) -> str:
         no, yes = attributes[0].categories
         return f"{yes} if both answers are the same, {no} if they are different"
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            "respondents reported only whether their answer is the same as that to an innocent "
-            f"question with known share {self.p} (Yu, Tian & Tang, 2008)."
-        )
 
     @property
     def equivalent(self) -> Related:
@@ -169,14 +163,11 @@ class MangatSingh(RelatedDevice):
         "Mangat, N. S., & Singh, R. (1990). An alternative randomized response procedure. "
         "Biometrika, 77(2), 439-442."
     )
-
-    @property
-    def methods_text(self) -> str:
-        return (
-            f"with probability {self.truth} the true answer was reported; otherwise a second draw "
-            f"decided: the true answer with probability {self.p}, else another one "
-            "(Mangat & Singh, 1990)."
-        )
+    procedure: ClassVar[str] = (
+        "with probability {truth} the true answer was reported; otherwise a second draw "
+        "decided: the true answer with probability {p}, else another one "
+        "(Mangat & Singh, 1990)."
+    )
 
     @property
     def equivalent(self) -> Related:
