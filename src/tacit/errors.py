@@ -8,10 +8,10 @@
     │   └── MissingAnswersError   records have missing answers where they must be complete
     ├── FileError                 a file is unreadable, truncated or of a newer version
     │   └── SurveyError           a survey file has problems, each with its line
-    ├── StoreError                a database of responses cannot be used as asked
+    ├── StoreError                a database of responses cannot be used
     │   ├── Busy                  too many responses are waiting; try again soon
     │   └── Unavailable           the database does not answer; nothing was acknowledged
-    ├── ServiceError              the service cannot run as asked: a setting, a port
+    ├── ServiceError              the service cannot run: a setting, a port
     ├── EngineError               a database or a cluster could not count
     ├── MemoryLimitError          the work needs more memory than it may take
     └── MissingExtraError         an optional package is not installed
@@ -71,7 +71,7 @@ class SurveyError(FileError):
 
 
 class StoreError(TacitError):
-    """A database of responses cannot be used as asked."""
+    """A database of responses cannot be used."""
 
 
 class Busy(StoreError):  # noqa: N818
@@ -83,7 +83,7 @@ class Unavailable(StoreError):  # noqa: N818
 
 
 class ServiceError(TacitError):
-    """The service cannot run as asked: a setting is wrong, a port is taken."""
+    """The service cannot run: a setting is wrong, a port is taken."""
 
 
 class EngineError(TacitError):

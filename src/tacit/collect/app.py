@@ -1,4 +1,4 @@
-"""The ASGI application: which endpoint answers which address."""
+"""The ASGI application: which endpoint answers which address, also of new surveys."""
 
 from __future__ import annotations
 
@@ -29,15 +29,6 @@ from tacit.collect.submission import ResponseSink, Submissions, SubmissionValida
 from tacit.survey import Published
 from tacit.survey.published import SLUG_LETTERS
 
-# NewSurveys: serves surveys that were published after the server was started.
-#
-# The address of an unknown survey makes the server look into the database, at most once per
-# second
-# whatever arrives, so that nobody can load the database with invented addresses. All requests
-# that
-# arrive during a look wait for its result.
-
-
 #: The surveys in the database except those with these fingerprints.
 SurveySource = Callable[[Collection[str]], Awaitable[Sequence[Published]]]
 
@@ -46,7 +37,12 @@ _ADDRESS = re.compile(rf"/s/[0-9a-f]{{{SLUG_LETTERS}}}(/|/survey\.json|/response
 
 
 class NewSurveys:
-    """Adds the addresses of new surveys to those that are served."""
+    """Adds the addresses of new surveys to those that are served.
+
+    The address of an unknown survey makes the server look into the database, at most once per
+    second whatever arrives, so that nobody can load the database with invented addresses. All
+    requests that arrive during a look wait for its result.
+    """
 
     def __init__(
         self,

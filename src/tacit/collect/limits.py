@@ -1,4 +1,4 @@
-"""Where requests come from: the networks of one customer, and trusted proxies.
+"""Where requests come from (networks, trusted proxies), and rate limits on submissions.
 
 A limit per address is useless for IPv6, where a customer has at least a /64 and often a /48.
 Addresses that carry an IPv4 address (mapped, 6to4, Teredo) count as that address.

@@ -42,13 +42,6 @@ from tacit.output.json_documents import DECODER
 from tacit.survey import Published
 from tacit.survey.survey import missing_together
 
-# SubmissionValidator: turns the body of a request into a response, or refuses it.
-#
-# It is compiled from the published design: for each reported attribute, the code of each label.
-# Only labels of the design are accepted, and null for an optional question, so every stored
-# record is one that the design can report.
-
-
 _KEY = re.compile(r"[0-9a-f]{32}")
 #: The keys of a submission in the order in which an error lists them; `padding` is the last.
 _KEYS = ("fingerprint", "key", "token", "record", "text_key", "texts")
@@ -60,7 +53,12 @@ _EXTRA_BYTES = 1024
 
 
 class SubmissionValidator:
-    """Validates what is sent to one survey."""
+    """Validates what is sent to one survey.
+
+    It is compiled from the published design: for each reported attribute, the code of each label.
+    Only labels of the design are accepted, and null for an optional question, so every stored
+    record is one that the design can report.
+    """
 
     def __init__(self, published: Published) -> None:
         survey, reported = published.survey, published.design.reported

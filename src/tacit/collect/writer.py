@@ -18,13 +18,6 @@ from typing import TypeAlias
 from tacit.collect.store import Outcome, Response, Store
 from tacit.errors import Busy, StoreError, Unavailable
 
-# CommitBatching: decides when to commit, so that many responses share a commit.
-#
-# A commit costs as much for one response as for many, and while it runs, its thread and the event
-# loop slow each other down. Without load, it begins at the end of the loop's turn. Under load, it
-# begins when the expected number waits, no more arrive, or the first has waited long enough.
-
-
 #: Responses in the last commit that count as load; arrivals in a moment that promise more.
 SEVERAL = 5
 #: Seconds: a moment, and the longest that the first response waits for others.
@@ -35,6 +28,10 @@ class CommitBatching:
     """Watches responses in the event loop, and calls `begin` when it is time to commit.
 
     `waiting` returns how many responses wait.
+
+    A commit costs as much for one response as for many, and while it runs, its thread and the event
+    loop slow each other down. Without load, it begins at the end of the loop's turn. Under load, it
+    begins when the expected number waits, no more arrive, or the first has waited long enough.
     """
 
     def __init__(self, begin: Callable[[], None], waiting: Callable[[], int]) -> None:
@@ -74,17 +71,15 @@ class CommitBatching:
         self._begin()
 
 
-# Deadline: a watchdog thread that notices when work takes too long.
-#
-# The working thread may hang in a call that never returns, so it cannot watch itself.
-
-
 #: Longest pause between two checks in seconds; a quarter of the deadline if that is less.
 _PAUSE = 0.25
 
 
 class Deadline:
-    """Watches one piece of work at a time, each for the same number of seconds."""
+    """Watches one piece of work at a time, each for the same number of seconds.
+
+    The working thread may hang in a call that never returns, so it cannot watch itself.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds

@@ -211,7 +211,7 @@ def _log_likelihood(reports: Array, expected: Array) -> float:
     return float(reports[seen] @ np.log(expected[seen]))
 
 
-#: Factor of the quantile if a share that is not in question is 0, and what counts as 0.
+#: Factor of the quantile if a share that is not tested is 0, and what counts as 0.
 _AT_BORDER, _NO_SHARE = 1.14, 1e-9
 #: Signed roots of the statistic are cut here; no usual level has such a limit.
 _FARTHEST = 1e3

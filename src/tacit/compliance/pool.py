@@ -34,9 +34,6 @@ from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
 
-# SampleCounts: the reports of one sample about one attribute or a few, with their channel.
-
-
 #: More joint categories than this are refused.
 _MOST_CELLS = 1024
 

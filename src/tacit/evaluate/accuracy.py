@@ -333,11 +333,9 @@ def generator(rng: np.random.Generator | None) -> np.random.Generator:
     return np.random.default_rng(0) if rng is None else rng
 
 
-# complement_accuracy, personal_accuracy: testing as the papers print it, each for its design.
-#
-# Both are cases of `accuracy`, kept for reproduction. `personal_accuracy` also serves the
-# protocol in
-# which respondents test the model on their personal answers themselves.
+# Testing as the papers print it, each for its design: cases of `accuracy`, kept for reproduction.
+# `personal_accuracy` also serves the protocol in which respondents test the model on their
+# personal answers themselves.
 
 
 #: Up to this many joint answers P(Y cc) is summed over all of them; beyond, as many are drawn.

@@ -124,16 +124,14 @@ def _chosen(schema: Schema, chosen: Mapping[str, Any]) -> Iterator[tuple[int, in
         yield from ((schema.index(name), code) for code in codes)
 
 
-# FrequentSets: itemsets found so far, by level, and the candidates of the next one.
-#
-# A candidate has k items whose subsets of k - 1 items were all found (Agrawal & Srikant, "Fast
-# algorithms for mining association rules", VLDB 1994, section 2.1.1). Sets are rows of ascending
-# items, rows in lexicographic order. A set is looked up by the place of all items but the last, and
-# the last: an integer that fits a word whatever the length.
-
-
 class FrequentSets:
-    """The sets of length 1, 2, ... that were kept; closed downwards."""
+    """The sets of length 1, 2, ... that were kept; closed downwards.
+
+    A candidate has k items whose subsets of k - 1 items were all found (Agrawal & Srikant, "Fast
+    algorithms for mining association rules", VLDB 1994, section 2.1.1). Sets are rows of ascending
+    items, rows in lexicographic order. A set is looked up by the place of all items but the last,
+    and the last: an integer that fits a word whatever the length.
+    """
 
     def __init__(self, items: ItemList) -> None:
         self.items = items
@@ -202,15 +200,6 @@ class FrequentSets:
         return np.where(before < 0, -1, keys)
 
 
-# Supports: moments of the weights of reports for itemsets; one class per way to get them.
-#
-#     P(E) = mean of g(y; E) over the reports,    Var = (mean of g^2 - P(E)^2) / n
-#
-# Sets come level by level, subsets first. `supports_of` chooses the class: `ExactSupports` if
-# reports are the truth, `HitSupports` if a weight depends only on which items a report has, and
-# `WeightSupports` for any design.
-
-
 #: The items of a rule that are conditions; the others are its conclusion.
 Inside = tuple[bool, ...]
 
@@ -260,7 +249,14 @@ class RuleMoments(NamedTuple):
 
 
 class Supports(ABC):
-    """The moments of sets and rules in some reports."""
+    """The moments of sets and rules in some reports.
+
+        P(E) = mean of g(y; E) over the reports,    Var = (mean of g^2 - P(E)^2) / n
+
+    Sets come level by level, subsets first. `supports_of` chooses the class: `ExactSupports` if
+    reports are the truth, `HitSupports` if a weight depends only on which items a report has, and
+    `WeightSupports` for any design.
+    """
 
     n_records: int
 
@@ -300,19 +296,6 @@ def skewness(central: Array, stderr: Array, n_records: int) -> Array:
 def part(sets: Index, chosen: Inside) -> Index:
     """Some of the items of each set."""
     return sets[:, np.flatnonzero(chosen)]
-
-
-# Supports from counts of reported itemsets, without a pass over weights.
-#
-# In most families the weight of a report depends only on which items it has (its hits). So the
-# moments of a set of k items need the 2^k counts of reports by hits, which follow from the counts N
-# of the subsets by inclusion and exclusion:
-#
-#     count of hits exactly on S = sum over T with S <= T <= E of (-1)^|T - S| N(T)
-#
-# All proper subsets were counted at earlier levels: each set costs one conjunction of bits. For
-# independent yes/no items this is MASK (Rizvi & Haritsa, "Maintaining data privacy in association
-# rule mining", VLDB 2002, section 4); here it serves any grouping and any number of categories.
 
 
 Counts = npt.NDArray[np.int64]
@@ -357,7 +340,18 @@ class ExactSupports(Supports):
 
 
 class HitSupports(Supports):
-    """Weights depend on hits alone."""
+    """Weights depend on hits alone.
+
+    In most families the weight of a report depends only on which items it has (its hits). So the
+    moments of a set of k items need the 2^k counts of reports by hits, which follow from the counts
+    N of the subsets by inclusion and exclusion:
+
+        count of hits exactly on S = sum over T with S <= T <= E of (-1)^|T - S| N(T)
+
+    All proper subsets were counted at earlier levels: each set costs one conjunction of bits. For
+    independent yes/no items this is MASK (Rizvi & Haritsa, "Maintaining data privacy in association
+    rule mining", VLDB 2002, section 4); here it serves any grouping and any number of categories.
+    """
 
     def __init__(self, reports: ReportWeights, found: FrequentSets) -> None:
         self._bits, self._found, self._items = bit_columns(reports, found.items), found, found.items
@@ -527,23 +521,21 @@ class WeightSupports(Supports):
         return np.asarray(group.weights.weights(event, group.states(event))[0])
 
 
-# Support, confidence and lift with their standard errors and intervals, by the delta method.
-#
-# For a rule with conditions A and conclusion B in terms of the weights g of a report:
-#
-#     support     P(AB)              g_AB
-#     confidence  P(AB)/P(A)         (g_AB - confidence g_A) / P(A)
-#     lift        P(AB)/(P(A)P(B))   lift (g_AB/P(AB) - g_A/P(A) - g_B/P(B))
-#
-# Intervals: of the support normal, of the confidence by Fieller's method, of the lift normal on the
-# logarithmic scale. Where nearly all or no records comply these are too short, since the spread of
-# few reports says little. The disguise only adds noise, so the intervals also contain those of
-# Wilson (1927) for as many undisguised records.
-
-
 @dataclass(frozen=True, eq=False)
 class RuleFigures:
-    """Figures of several rules, estimated from `n_records` reported records."""
+    """Figures of several rules, estimated from `n_records` reported records.
+
+    For a rule with conditions A and conclusion B in terms of the weights g of a report:
+
+        support     P(AB)              g_AB
+        confidence  P(AB)/P(A)         (g_AB - confidence g_A) / P(A)
+        lift        P(AB)/(P(A)P(B))   lift (g_AB/P(AB) - g_A/P(A) - g_B/P(B))
+
+    Intervals: of the support normal, of the confidence by Fieller's method, of the lift normal on
+    the logarithmic scale. Where nearly all or no records comply these are too short, since the
+    spread of few reports says little. The disguise only adds noise, so the intervals also contain
+    those of Wilson (1927) for as many undisguised records.
+    """
 
     moments: RuleMoments
     n_records: int

@@ -3,7 +3,7 @@
 Reported records are counted once. Each pair of attributes is tested for dependence beyond the
 disguise and the sampling of true records (`pair_dependence`); the tree connects those that depend
 on each other most (`dependence_tree`). Any probability follows from the tree, with a standard error
-(`joint_errors`), and so do synthetic records.
+(`joint_model`), and so do synthetic records.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 For sets of one, two and three attributes, the table p of the tree is compared with the unbiased
 table. `distance` is the total variation distance, half the sum of |d| over the differences d.
 
-Each report contributes r(y) to a cell of the tree's table (`joint_errors`) and W(y) to that of the
+Each report contributes r(y) to a cell of the tree's table (`ReportErrors`) and W(y) to that of the
 unbiased one, so d has the covariance R of r(y) - W(y) over the reports, divided by n. `by_noise` is
 the distance that this makes on average if the tree is right. Tables that the tree was fitted to,
 single attributes and edges, have no noise of this kind and are not tested. For others,

@@ -4,7 +4,7 @@ A rule says: records that meet the conditions A also have the conclusion B, in a
 of cases, `lift` times as often as all records. A rule is listed if its confidence exceeds
 `min_confidence` by the same error control as the itemsets': every rule that could be tested has a
 fixed share of the error. Figures have errors by the delta method from the joint covariance; see
-`apriori.rule_figures`.
+`apriori.RuleFigures`.
 """
 
 from __future__ import annotations

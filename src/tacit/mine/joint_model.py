@@ -30,20 +30,6 @@ from tacit.reconstruction.estimate import mean_and_covariance
 from tacit.reconstruction.events import event_codes, event_text
 from tacit.reconstruction.interval import Interval, normal_interval
 
-# Standard errors of what a tree says: from the reports, or as far as a saved model has them.
-#
-# Each report contributes to the table of every edge and every node by its weights W. A probability
-# P(E) under the tree changes with these tables, to first order, as the mean over the reports of
-#
-#     r(y) = sum over edges P(E | x_e) W_e(x_e, y)
-#          + sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
-#
-# (also summed over x), so that its variance is the variance of r divided by n (delta method, with
-# the covariance of all tables as the reports have it). Edges outside the part of the tree that
-# connects the attributes of E cancel. What is not included: the choice of the edges, a dependence
-# that no tree describes, and the move of tables with negative cells to the nearest distribution.
-
-
 #: Weights that are computed at once.
 _AT_ONCE = 2**22
 
@@ -64,7 +50,20 @@ class QueryErrors(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ReportErrors(QueryErrors):
-    """From the reports that the tree was fitted to."""
+    """From the reports that the tree was fitted to.
+
+    Each report contributes to the table of every edge and every node by its weights W. A
+    probability P(E) under the tree changes with these tables, to first order, as the mean over the
+    reports of
+
+        r(y) = sum over edges P(E | x_e) W_e(x_e, y)
+             + sum over nodes (1 - degree) P(E | x_v) W_v(x_v, y)
+
+    (also summed over x), so that its variance is the variance of r divided by n (delta method, with
+    the covariance of all tables as the reports have it). Edges outside the part of the tree that
+    connects the attributes of E cancel. What is not included: the choice of the edges, a dependence
+    that no tree describes, and the move of tables with negative cells to the nearest distribution.
+    """
 
     reports: UnitReports
 

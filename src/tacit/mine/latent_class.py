@@ -233,19 +233,6 @@ def _product(tables: Sequence[Array]) -> Array:
     return joint
 
 
-# choose_classes: the number of latent classes, by BIC and by held-out likelihood.
-#
-#     BIC = -2 log-likelihood + parameters log(records)
-#
-# (Schwarz, 1978); the smallest is best. The held-out likelihood is cross-validated: the reports are
-# divided into parts at random, and each part is judged by the classes that were fitted to the
-# others. By this criterion, the fewest classes are best that are within one standard error of the
-# best (Breiman et al., 1984, section 3.4.3); the errors are those of paired differences. Both use
-# only the likelihood of reports, so they account for the noise of the disguise.
-#
-# More classes are tried until two numbers in a row improve neither criterion.
-
-
 #: Parts of the reports for the held-out likelihood.
 _FOLDS = 3
 #: The most classes that are tried.
@@ -315,7 +302,18 @@ def choose_classes(
     rng: np.random.Generator,
     tell: Progress,
 ) -> list[Candidate]:
-    """Fit several numbers of classes, close to their maxima; each with its criteria."""
+    """Fit several numbers of classes, close to their maxima; each with its criteria.
+
+        BIC = -2 log-likelihood + parameters log(records)
+
+    (Schwarz, 1978); the smallest is best. The held-out likelihood is cross-validated: the reports
+    are divided into parts at random, and each part is judged by the classes that were fitted to the
+    others. By this criterion, the fewest classes are best that are within one standard error of the
+    best (Breiman et al., 1984, section 3.4.3); the errors are those of paired differences. Both use
+    only the likelihood of reports, so they account for the noise of the disguise.
+
+    More classes are tried until two numbers in a row improve neither criterion.
+    """
     search = search._replace(
         tolerance=max(COARSE, search.tolerance),
         iterations=min(_ITERATIONS, search.iterations),

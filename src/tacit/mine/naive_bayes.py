@@ -41,34 +41,32 @@ from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.interval import Interval, check_level
 from tacit.records import PatternTable
 
-# PairLogOdds: log-odds with limits from the unbiased table of class and attribute, any noise.
-#
-# By Bayes' rule, with w = P(c | x) and p = P(c),
-#
-#     log-odds(c, x) = log P(x | c) - log P(x | not c) = logit(w) - logit(p).
-#
-# A value of the log-odds, and with it a w, is inside the interval if
-#
-#     (P(c, x) - w P(x))^2  <=  z^2 (h' D h + variance of true records under w) / n
-#     h = 1(c, x) - w 1(x) - k 1(c),    k = P(c, x) (1 - w) / (1 - p) + P(not c, x) w / p
-#
-# where D is what the disguise adds to the covariance of one report, and k accounts for the
-# estimated P(c). Nothing is divided by a share that may be zero (Fieller, 1954), and the variance
-# of the true records is that under the hypothesis (Wilson, 1927). If P(c, x) or P(not c, x) is
-# within noise of zero, a limit is infinite: any value on that side agrees with the reports.
-#
-# The estimate is shrunk towards no influence by one record that has the answer. It is finite.
-
-
 #: Bisection steps for a limit.
 _STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class PairLogOdds:
-    """Shares of (c, x), x and c, classes x categories, and the noise between the three.
+    """Log-odds with limits from the unbiased table of class and attribute.
 
+    It has shares of (c, x), x and c, classes x categories, and the noise between the three.
     `source` has these three as events of the cells, and the table they come from.
+
+    By Bayes' rule, with w = P(c | x) and p = P(c),
+
+        log-odds(c, x) = log P(x | c) - log P(x | not c) = logit(w) - logit(p).
+
+    A value of the log-odds, and with it a w, is inside the interval if
+
+        (P(c, x) - w P(x))^2  <=  z^2 (h' D h + variance of true records under w) / n
+        h = 1(c, x) - w 1(x) - k 1(c),    k = P(c, x) (1 - w) / (1 - p) + P(not c, x) w / p
+
+    where D is what the disguise adds to the covariance of one report, and k accounts for the
+    estimated P(c). Nothing is divided by a share that may be zero (Fieller, 1954), and the variance
+    of the true records is that under the hypothesis (Wilson, 1927). If P(c, x) or P(not c, x) is
+    within noise of zero, a limit is infinite: any value on that side agrees with the reports.
+
+    The estimate is shrunk towards no influence by one record that has the answer. It is finite.
     """
 
     both: Array

@@ -141,25 +141,23 @@ def side_by_side(
     return BlockUnits(tuple(spans), block_diag(*(unit.matrix for unit in units)), np.stack(cells))
 
 
-# BlockGrid: the EM sums of a model whose reports are two blocks, by matrix products.
-#
-# If one group has two blocks, a report y = (i, j) is one cell of each, and
-#
-#     P(y) = sum over (s, c) of  U[(s, c), i] V[(s, c), j]
-#     U = P(c) w_s P(i | s, c),  V = P(j | s, c)
-#
-# so P of all reports is the product U^T V. With F the shares of the reports and Q = F / P, the sums
-# of the posterior of (s, c) by the cells of the blocks are U * (V Q^T) and V * (U Q). There is no
-# lookup and no sum per pattern. It pays if most combinations of two cells are reported.
-
-
 #: Cells of the grid per pattern, at most.
 _SPARSEST = 4
 
 
 @dataclass(frozen=True, eq=False)
 class BlockGrid:
-    """Shares of the records by the cells of two blocks."""
+    """Shares of the records by the cells of two blocks.
+
+    If one group has two blocks, a report y = (i, j) is one cell of each, and
+
+        P(y) = sum over (s, c) of  U[(s, c), i] V[(s, c), j]
+        U = P(c) w_s P(i | s, c),  V = P(j | s, c)
+
+    so P of all reports is the product U^T V. With F the shares of the reports and Q = F / P, the
+    sums of the posterior of (s, c) by the cells of the blocks are U * (V Q^T) and V * (U Q). There
+    is no lookup and no sum per pattern. It pays if most combinations of two cells are reported.
+    """
 
     shares: Array
 

@@ -168,19 +168,6 @@ def _directions(size: int) -> Array:
     return np.asarray(np.linalg.svd(np.ones((1, size)))[2][1:].T)
 
 
-# fit_classes: latent classes of largest likelihood, by EM from several starts.
-#
-# The likelihood of latent classes has local maxima. Every start draws its profiles around the
-# reconstructed distributions of the attributes,
-#
-#     P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
-#
-# and takes a few steps of EM; the best few go on until they are close to a maximum. `related` flips
-# all answers of a group together, which adds maxima of its own: a class with all its answers
-# flipped in that group makes nearly the same reports. So, at the best maximum, each class is also
-# flipped in each such group, and EM goes on from there if this is likelier.
-
-
 #: Standard deviation of the logits of a start around those of the margins.
 _SPREAD = 1.0
 #: Margins of a start are mixed with this share of the uniform distribution.
@@ -253,7 +240,18 @@ def fit_classes(
     rng: np.random.Generator,
     tell: Progress = lambda _: None,
 ) -> LatentFit:
-    """The best maximum that was found; classes with larger shares come first."""
+    """The best maximum that was found; classes with larger shares come first.
+
+    The likelihood of latent classes has local maxima. Every start draws its profiles around the
+    reconstructed distributions of the attributes,
+
+        P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
+
+    and takes a few steps of EM; the best few go on until they are close to a maximum. `related`
+    flips all answers of a group together, which adds maxima of its own: a class with all its
+    answers flipped in that group makes nearly the same reports. So, at the best maximum, each class
+    is also flipped in each such group, and EM goes on from there if this is likelier.
+    """
     best, *ended = near_maxima(model, point, search, rng, tell)
     points = [_in_order(model, parameters) for parameters, _ in (best, *ended)]
     close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])

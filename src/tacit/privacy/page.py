@@ -1,4 +1,7 @@
-"""Figures of privacy, drawn without a display and without global state."""
+"""Figures of privacy, and the privacy report as one HTML page that loads nothing from elsewhere.
+
+Figures are drawn without a display and without global state.
+"""
 
 from __future__ import annotations
 
@@ -117,9 +120,6 @@ def curves(comparison: Comparison) -> Figure:
         plain(axes, "both")
     figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize="small")
     return figure
-
-
-# The privacy report as one HTML page that loads nothing from elsewhere.
 
 
 _STYLE = """

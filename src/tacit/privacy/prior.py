@@ -27,8 +27,6 @@ from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.tables import project
 
-# PriorTable: one table of a prior.
-
 
 @dataclass(frozen=True, eq=False)
 class PriorTable:

@@ -619,9 +619,6 @@ def _quoted(report: Report, names: Sequence[str]) -> str:
     return ", ".join(quoted) if left <= 1 else f"{', '.join(quoted[:_NAMED])} and {left} more"
 
 
-# Wording: what respondents read for attributes and categories, for the sentences of a report.
-
-
 @dataclass(frozen=True)
 class Wording:
     """Title of a survey, question of each attribute, label of each category; names if absent."""

@@ -42,7 +42,7 @@ from tacit.records import Progress
 
 # The exact risk of a part of a record whose joint table fits in memory.
 #
-# The table of the prior is passed through the channel group by group (see `kernels`), with every
+# The table of the prior is passed through the channel group by group (see `Kernel`), with every
 # group's sum, squares or largest product as the target asks; the Kronecker product of the groups is
 # never built, and a prior that ties groups together is no obstacle.
 

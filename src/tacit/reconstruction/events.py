@@ -40,9 +40,6 @@ def _listed(labels: Any) -> list[Any]:
     return list(labels) if isinstance(labels, list | tuple | set | frozenset) else [labels]
 
 
-# Condition: an event as a user writes it, checked against a design and in words.
-
-
 @dataclass(frozen=True, eq=False)
 class Condition:
     """Allowed codes by the attribute's name, and the event in words."""

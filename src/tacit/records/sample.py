@@ -88,8 +88,8 @@ class SampleRows:
     `weight` and `square` are sums of the design weights and of their squares over the records of a
     row, scaled to a mean of 1 per record. `unit` is the cluster of each row, or None: then every
     record is a sampling unit. `calibration` has the known totals to which the weights were
-    calibrated. Rows that weigh 0 are people who are not in question: they count as members of their
-    strata and clusters, and with their `full` weight for the known totals.
+    calibrated. Rows that an analysis does not use are kept with weight zero: they count as members
+    of their strata and clusters, and with their `full` weight for the known totals.
     """
 
     stratum: Index
@@ -105,7 +105,7 @@ class SampleRows:
 
     @property
     def n_records(self) -> int:
-        """The number of records in question."""
+        """The number of records with a positive weight."""
         return round(float(self.number[self.weight > 0].sum()))
 
     @cached_property
@@ -218,7 +218,7 @@ class SampleRows:
         return self._of_rows(first, lambda sums: np.bincount(which, sums).astype(np.float64))
 
     def restricted(self, members: Mask) -> SampleRows:
-        """The rows in question; the others weigh nothing."""
+        """The rows of these records; the others are kept with weight zero."""
         members = members & (self.weight > 0)
         scale = self.number[members].sum() / self.weight[members].sum()
         return replace(

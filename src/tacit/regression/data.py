@@ -163,8 +163,8 @@ def as_categories(column: Column) -> CategoryColumn:
 
 
 # Where a regression gets its records: every row of a frame, or distinct rows with their counts.
-# Counts come from any engine (see `engine_choice`), from a count file or from a pattern table: only
-# the attributes and columns that a model uses are counted, where the records are.
+# Counts come from any engine (see `records.engines`), from a count file or from a pattern table:
+# only the attributes and columns that a model uses are counted, where the records are.
 
 
 @dataclass(frozen=True, eq=False)

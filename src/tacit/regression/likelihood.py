@@ -1,4 +1,4 @@
-"""Response models: the distribution of a true outcome given linear predictors.
+"""Response models, and the likelihood of reports: a true outcome given linear predictors.
 
     Multinomial        p_j = exp(u_j) / (1 + sum_l exp(u_l)),  u_j = x b_j;  p_0 is the rest
     ProportionalOdds   P(outcome <= j) = 1 / (1 + exp(-u_j)),  u_j = a_j - x b

@@ -88,7 +88,7 @@ class Database(ABC):
     def leave(self, connection: Connection) -> bool:
         """Write no more; returns whether no other server does.
 
-        Of servers that leave at the same time, at least one is told so.
+        If several servers leave at the same time, at least one caller gets True.
         """
         return True
 

@@ -355,7 +355,9 @@ class Postgres(Database):
     def rewrite(self, surveys: Sequence[int]) -> None:
         rows = {"surveys": list(surveys)}
         with self.translating_errors(), self._autocommit() as connection:
-            self._await_older_snapshots(connection)  # or the table would grow in vain
+            self._await_older_snapshots(
+                connection
+            )  # otherwise the rewrite would only make the table larger
             with self.writing() as writing:
                 for statement in _LOCK:
                     writing.execute(text(statement))

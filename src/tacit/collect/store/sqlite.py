@@ -29,16 +29,6 @@ from tacit.collect.store.database import (
 )
 from tacit.errors import StoreError, Unavailable
 
-# DatabaseFile: whether the open files of SQLite are still the ones at their paths.
-#
-# SQLite keeps writing to a file that was deleted, moved or replaced, and its commits succeed. So
-# the
-# device and inode of the database, its log and its lock file are recorded when they are opened,
-# and
-# compared with the paths later. Modification time and size show whether another program wrote to
-# the file.
-
-
 _IDENTITY = ("st_dev", "st_ino")
 _FIGURES = ("st_mtime_ns", "st_size")
 
@@ -48,6 +38,11 @@ class DatabaseFile:
 
     SQLite names the log after the real path: two hard links would get two logs, which destroys the
     database. So a file with several hard links is refused.
+
+    SQLite keeps writing to a file that was deleted, moved or replaced, and its commits succeed. So
+    the device and inode of the database, its log and its lock file are recorded when they are
+    opened, and compared with the paths later. Modification time and size show whether another
+    program wrote to the file.
     """
 
     def __init__(self, path: Path) -> None:

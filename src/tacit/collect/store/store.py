@@ -58,14 +58,6 @@ if TYPE_CHECKING:
     from tacit.core.arrays import Codes
 
 
-# LinkTokens: the one-time links of invited surveys.
-#
-# Only the hashes of unused tokens are kept. The transaction that stores a response deletes the
-# hash
-# of its token, so that one token stores one response even if something crashes. Nothing else uses
-# the table of tokens, except copies of the whole database.
-
-
 _TOKEN_BYTES = 16
 #: Random rows of no survey that test whether a database accepts writes. The rows for one response
 #: fill more pages than it and its token would change.
@@ -77,7 +69,12 @@ _usable = select(tokens.c.hash).where(
 
 
 class LinkTokens:
-    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint."""
+    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint.
+
+    Only the hashes of unused tokens are kept. The transaction that stores a response deletes the
+    hash of its token, so that one token stores one response even if something crashes. Nothing else
+    uses the table of tokens, except copies of the whole database.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -120,17 +117,6 @@ class LinkTokens:
             connection.execute(delete_test_rows)
 
 
-# BatchInsert: stores a batch of responses and decides the outcome of each.
-#
-# Nearly always all responses to a survey are new and may be stored: offer them to the database as
-# a
-# whole. If it stores none of them, look up what is stored, decide each response, and offer those
-# that
-# may be stored. Another server may have been quicker; then look again. No lock is held between
-# two
-# statements, and no statement fails: PostgreSQL would log the id and the time of day.
-
-
 _stored_codes = select(responses.c.id, responses.c.codes).where(
     responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
 )
@@ -140,7 +126,13 @@ _counts = select(surveys.c.closed, surveys.c.records).where(
 
 
 class BatchInsert:
-    """Inserts batches into one database."""
+    """Inserts batches into one database.
+
+    Nearly always all responses to a survey are new and may be stored: offer them to the database as
+    a whole. If it stores none of them, look up what is stored, decide each response, and offer
+    those that may be stored. Another server may have been quicker; then look again. No lock is held
+    between two statements, and no statement fails: PostgreSQL would log the id and the time of day.
+    """
 
     def __init__(self, database: Database, tokens: LinkTokens) -> None:
         self._database, self._tokens = database, tokens
@@ -267,16 +259,6 @@ def _new_rows(
     return NewRows(number, day, whole, sorted(spent), quota)
 
 
-# FreeTexts: what people wrote, apart from their records.
-#
-# A text has a random id of its own and no day. It is written in another transaction than the
-# record
-# it was sent with, and the order of arrival is erased together with that of the records. Nothing
-# then
-# links the two. Until that erasure, the numbers of transactions in PostgreSQL follow the order of
-# arrival in both tables.
-
-
 #: A text that was stored before a crash is sent again with the same id.
 _INSERT = text(
     "INSERT INTO texts (survey, id, name, text) VALUES (:survey, :id, :name, :text) "
@@ -285,7 +267,13 @@ _INSERT = text(
 
 
 class FreeTexts:
-    """The texts in one database; surveys are given by their numbers."""
+    """The texts in one database; surveys are given by their numbers.
+
+    A text has a random id of its own and no day. It is written in another transaction than the
+    record it was sent with, and the order of arrival is erased together with that of the records.
+    Nothing then links the two. Until that erasure, the numbers of transactions in PostgreSQL follow
+    the order of arrival in both tables.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""One coin a group: the families of randomized response and the channels they make."""
+"""One coin per group: the families of randomized response and the channels they make."""
 
 from __future__ import annotations
 

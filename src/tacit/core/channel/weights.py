@@ -30,7 +30,8 @@ of odd powers, both with geometric weights in r^2, so drawing the power keeps it
 answers even powers keep and odd ones complement. The series needs r < 1, so theta > 1/2.
 
 References: the complement set of Du & Zhan (2003, section 4.3) is `related` with yes/no answers,
-P(Y cc) of Zhan & Matwin (section 3.4) is the draw of `replacing`.
+P(Y cc) of Zhan & Matwin (section 3.4) is the draw of a group that
+replaces.
 """
 
 from __future__ import annotations

@@ -142,15 +142,6 @@ def order_by(key: Index, n: int) -> Index:
     return order
 
 
-# BitCells: cells of yes/no records, packed into 64-bit words and counted bit by bit.
-#
-# A record is a row of words, one bit per attribute. The ones of each bit are counted in the smaller
-# half of a split; those of the other half are the rest. Many rows are first reduced by carry-save
-# adders: 31 rows become 5, whose bits count 1, 2, 4, 8 and 16 (Harley & Seal; Warren, Hacker's
-# Delight, section 5-1). Few rows are unpacked into bytes, of which 255 can be added without a
-# carry.
-
-
 #: Records x words; bit b of word w is the answer to attribute 64 w + b.
 Words = npt.NDArray[np.uint64]
 
@@ -183,7 +174,14 @@ def unpacked(words: Words, n_attributes: int) -> Codes:
 
 
 class BitCells(StoredCells[Words]):
-    """Cells of packed records. The rows of a cell with class 0 come before those with class 1."""
+    """Cells of packed records. The rows of a cell with class 0 come before those with class 1.
+
+    A record is a row of words, one bit per attribute. The ones of each bit are counted in the
+    smaller half of a split; those of the other half are the rest. Many rows are first reduced by
+    carry-save adders: 31 rows become 5, whose bits count 1, 2, 4, 8 and 16 (Harley & Seal; Warren,
+    Hacker's Delight, section 5-1). Few rows are unpacked into bytes, of which 255 can be added
+    without a carry.
+    """
 
     def __init__(self, target: int, unit: float, counts: Array, stores: list[Words | None]) -> None:
         super().__init__(stores, counts, unit)
@@ -319,11 +317,6 @@ def _ones(rows: Words) -> Index:
     return ones
 
 
-# CodeCells: cells of records with any number of categories, counted attribute by attribute.
-#
-# Rows are kept in the order of their cells, so that counts of one cell are close in memory.
-
-
 class CodeRows(NamedTuple):
     """Codes, attributes x rows, and how much each row counts; None if 1."""
 
@@ -337,7 +330,10 @@ class CodeRows(NamedTuple):
 
 
 class CodeCells(StoredCells[CodeRows]):
-    """Cells of codes; their class is the attribute `target`."""
+    """Cells of codes; their class is the attribute `target`.
+
+    Rows are kept in the order of their cells, so that counts of one cell are close in memory.
+    """
 
     def __init__(
         self,
@@ -408,12 +404,6 @@ class CodeCells(StoredCells[CodeRows]):
         return all_counts
 
 
-# StreamedCells: cells of records that do not fit in memory, counted in one pass per level.
-#
-# Blocks of records go through all splits so far; what is kept is the sum of their counts. An engine
-# that works in parallel counts its parts where they are (see `CountEngine.total`).
-
-
 @dataclass(frozen=True, eq=False)
 class CellsOfBlock:
     """The counts of cells in a block of records, after splits.
@@ -441,7 +431,11 @@ class CellsOfBlock:
 
 
 class StreamedCells(CellCounts):
-    """Cells of the records of an engine; they have no rows in memory."""
+    """Cells of the records of an engine; they have no rows in memory.
+
+    Blocks of records go through all splits so far; what is kept is the sum of their counts. An
+    engine that works in parallel counts its parts where they are (see `CountEngine.total`).
+    """
 
     row_bytes = 0
 
@@ -471,9 +465,6 @@ class StreamedAnswers:
     def cells(self, sizes: tuple[int, ...], target: int, shares: Array, n: int) -> CellCounts:
         """One cell that has all records."""
         return StreamedCells(self.engine, CellsOfBlock(sizes, self.places, target), 1 / n)
-
-
-# ReportedAnswers: the reported codes of patterns, as a tree stores them, and their cells.
 
 
 class ReportedAnswers(Protocol):

@@ -116,15 +116,6 @@ def mean_chances(trees: list[Tree], records: Codes | Index, weights: Array) -> A
     return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
-# RecordPosterior: true records drawn given the reports, under a naive Bayes model.
-#
-# A report gives P(c | y), the strategy s of each group's coin, P(s | c, y_G), and the true answers
-# of each unit, P(x_u | c, s, y_u), all by Bayes' rule (see `conditional_model`). A record is drawn
-# in this order. Where the coin probably kept the answers, the draw is the report, so that
-# dependences beyond naive Bayes are kept too; where it did not, the draw comes from the model
-# (multiple imputation: Rubin, 1987).
-
-
 @dataclass(frozen=True, eq=False)
 class UnitDraws:
     """P(true answers | class, reported answers) of a unit, cumulated.
@@ -178,7 +169,16 @@ class GroupPosterior(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RecordPosterior:
-    """P(c | y), cumulated, classes x patterns, and the posteriors of the groups."""
+    """True records drawn given the reports, under a naive Bayes model.
+
+    It has P(c | y), cumulated, classes x patterns, and the posteriors of the groups.
+
+    A report gives P(c | y), the strategy s of each group's coin, P(s | c, y_G), and the true
+    answers of each unit, P(x_u | c, s, y_u), all by Bayes' rule (see `conditional_model`). A record
+    is drawn in this order. Where the coin probably kept the answers, the draw is the report, so
+    that dependences beyond naive Bayes are kept too; where it did not, the draw comes from the
+    model (multiple imputation: Rubin, 1987).
+    """
 
     reports: Codes
     classes: npt.NDArray[np.float32]

@@ -530,12 +530,6 @@ class ReportTables(NodeTables):
         return np.asarray(np.maximum(weight**2 - weight, 0) / reports.n_records)
 
 
-# RowTables: tables of nodes from the rows that count there, for any design.
-#
-# A row is a pattern at a node, with the state of each group. Rows are summed by node, state and
-# reported answers, each with the weight of its other groups.
-
-
 #: Rows that are processed together, unless one node has more.
 ROWS = 1 << 19
 #: States below this are found by counting, others by sorting.
@@ -543,7 +537,11 @@ _COUNTED_STATES = 1 << 16
 
 
 class RowTables(ReportTables):
-    """The tables of some nodes: their rows, and intermediate results that the tables share."""
+    """The tables of some nodes: their rows, and intermediate results that the tables share.
+
+    A row is a pattern at a node, with the state of each group. Rows are summed by node, state and
+    reported answers, each with the weight of its other groups.
+    """
 
     def __init__(self, reports: TreeReports, rows: Rows, events: Events) -> None:
         super().__init__(reports, events)
@@ -690,21 +688,6 @@ def _present(states: States) -> tuple[States, Index]:
     return kinds, (np.cumsum(seen > 0) - 1)[states]
 
 
-# CellTables: tables of nodes from counts of cells, for groups with few states.
-#
-# The reports that count at a node are cells, one per combination of the states of its groups. A
-# condition moves the reports in a state to other states:
-#
-#     keep or complement   no condition yet: hits have met all, misses have missed all;
-#     met all: hits stay, misses weigh nothing; missed all: the reverse
-#     keep or draw         met all: hits stay, misses have not met all; not met all: all stay
-#
-# Reports that have not met all conditions are most of the reports, but none of their answers
-# matters any more. So this state has a cell of all reports, whatever they answered to the group,
-# from which those that have met all are subtracted. Cells are reported events, so nodes can share
-# them: each is counted once. All tables of a level are sparse sums of counts.
-
-
 #: Memory for the cells that are made together, unless one node needs more.
 MEMORY = 1 << 26
 #: Which reports of a cell a state takes over: those that hit, those that miss, or all.
@@ -762,7 +745,20 @@ class CellStates:
 
 
 class CellTables(ReportTables):
-    """The tables of some nodes: their cells, and the counts of these."""
+    """The tables of some nodes: their cells, and the counts of these.
+
+    The reports that count at a node are cells, one per combination of the states of its groups. A
+    condition moves the reports in a state to other states:
+
+        keep or complement   no condition yet: hits have met all, misses have missed all;
+                             met all: hits stay, misses weigh nothing; missed all: the reverse
+        keep or draw         met all: hits stay, misses have not met all; not met all: all stay
+
+    Reports that have not met all conditions are most of the reports, but none of their answers
+    matters any more. So this state has a cell of all reports, whatever they answered to the group,
+    from which those that have met all are subtracted. Cells are reported events, so nodes can share
+    them: each is counted once. All tables of a level are sparse sums of counts.
+    """
 
     def __init__(
         self, reports: TreeReports, events: Events, counts: CellCounts, cells: CellStates

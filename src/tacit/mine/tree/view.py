@@ -1,4 +1,4 @@
-"""Intervals of a rule's support and confidence, also if the same records chose the rule.
+"""TreeView, TreeRules: a tree with names, as text and as rules with intervals.
 
 For a rule "if E then c", s = P(E) and x = P(E, c) are estimated from n reports. A support or
 confidence p0 is inside the interval if
@@ -125,24 +125,6 @@ def log_choices(sizes: Sequence[int], n_classes: int, largest: int) -> list[floa
     ]
 
 
-# TreeView: a tree with the names of its attributes and categories, as text and for other outputs.
-#
-# A branch names its categories, or the excluded ones if these are fewer; categories that conditions
-# above have excluded are not named. Numbers after +- are standard errors; a tree without covariance
-# is shown without them.
-#
-# A node E has the shares x = P(E, class) with covariance V. For its class c,
-#
-#     support     s = sum_k x_k         variance  1' V 1
-#     confidence  r = x_c / s           variance  g' V g,  g = (e_c - r 1) / s   (delta method)
-#
-# A leaf with a single class would have no error, however few its records. So the variance of the
-# confidence is at least that of m + 2 true records, one more of the class and one more of the
-# others (Agresti & Coull, 1998), where 1/m = Var(s)/s^2 + 1/n; m is the number of undisguised
-# records. Values are clipped to [0, 1]: this moves them closer to the truth, so intervals around
-# them cover it no less often. If the support is not positive, the confidence is NaN.
-
-
 #: Shares below this are rounding errors.
 _NOTHING = 1e-12
 #: So are differences below this share of what is subtracted.
@@ -166,6 +148,21 @@ class TreeView:
 
     label: the class of each node, if another tree decides it: the one that was grown, when the
     shares are estimated from other reports. max_depth: nodes at this depth are shown as leaves.
+
+    A branch names its categories, or the excluded ones if these are fewer; categories that
+    conditions above have excluded are not named. Numbers after +- are standard errors; a tree
+    without covariance is shown without them.
+
+    A node E has the shares x = P(E, class) with covariance V. For its class c,
+
+        support     s = sum_k x_k         variance  1' V 1
+        confidence  r = x_c / s           variance  g' V g,  g = (e_c - r 1) / s   (delta method)
+
+    A leaf with a single class would have no error, however few its records. So the variance of the
+    confidence is at least that of m + 2 true records, one more of the class and one more of the
+    others (Agresti & Coull, 1998), where 1/m = Var(s)/s^2 + 1/n; m is the number of undisguised
+    records. Values are clipped to [0, 1]: this moves them closer to the truth, so intervals around
+    them cover it no less often. If the support is not positive, the confidence is NaN.
     """
 
     tree: Tree
@@ -342,9 +339,6 @@ def alternatives(labels: Iterable[object]) -> str:
     return " or ".join(map(str, labels))
 
 
-# tree_html: a tree as nested lists, for notebooks; it needs no other package.
-
-
 #: Most lines that are shown; a larger tree is cut below a depth.
 MOST_LINES = 60
 
@@ -363,13 +357,6 @@ def _items(view: TreeView, node: int) -> str:
     """The list items of a node: its own line, and those below it as a list."""
     below = "".join(_items(view, child) for child in view.children(node))
     return f"<li>{escape(view.line(node))}{f'<ul>{below}</ul>' if below else ''}</li>"
-
-
-# rules: a tree as rules, with their support and confidence.
-#
-# A leaf E of class c is the rule "if E then c" (see `tree_view` for its figures). All conditions on
-# one attribute become one list of allowed categories. A leaf that no record can reach, because its
-# conditions exclude each other, gives no rule. `rule_intervals` says how the limits are found.
 
 
 #: Rules of a printed table before it is cut.
@@ -527,7 +514,12 @@ class TreeRules(TabularResult, tuple[TreeRule, ...]):
 
 
 def rules(view: TreeView, chosen_by_its_records: bool = True) -> TreeRules:
-    """The rules of a tree, one per leaf; `chosen_by_its_records` as for `TreeRule`."""
+    """The rules of a tree, one per leaf; `chosen_by_its_records` as for `TreeRule`.
+
+    A leaf E of class c is the rule "if E then c" (see `TreeView` for its figures). All conditions
+    on one attribute become one list of allowed categories. A leaf that no record can reach, because
+    its conditions exclude each other, gives no rule.
+    """
     leaves = [(int(leaf), view.allowed(int(leaf))) for leaf in view.tree.leaves]
     leaves = [(leaf, allowed) for leaf, allowed in leaves if all(map(len, allowed.values()))]
     sizes = view.schema.sizes
