@@ -222,7 +222,7 @@ def _bounds(reports: UnitReports, margins: Margins) -> dict[str, Bound]:
 
 
 def _spreads(layout: UnitLayout, margins: Margins) -> dict[str, float]:
-    """By which share a guess from one's own report is right more often at an end of the marginal."""
+    """By which share a guess from one's own report gains at an end of the marginal."""
     spreads = dict.fromkeys(margins, 0.0)
     for unit, described in enumerate(layout.units):
         if len(described.names) == 1:
