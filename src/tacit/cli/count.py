@@ -13,10 +13,9 @@ from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, RecordsOut, SimulationSeed
 from tacit.cli.notes import note, note_seed
 from tacit.cli.sources import FromDatabase, check_made_by, counted
-from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
-from tacit.records import PatternTable, check_apart, count_answers, read_design, read_design_origin
+from tacit.records import check_apart, count_answers, read_design, read_design_origin
 from tacit.records.count_file import CountedPart, StoredCounts, check_suffix, read_counts
 from tacit.records.disguise import disguise_files
 from tacit.records.engines import file_engine
@@ -71,7 +70,10 @@ def count(
             typer.echo(f"nothing to add: {number_of(len(files), 'file')}, all counted in {add}")
             return
         check_made_by(design_file, new, " ".join(data or []))
-        table = _counted_files(new, design.reported)
+        with show.progress("counting") as tell:
+            table = count_answers(
+                lambda schema: file_engine(new, schema, tell).fitting_patterns(), design.reported
+            ).with_no_answer()  # a category for missing answers if there are any
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)
 
@@ -86,15 +88,6 @@ def merge(
     """
     check_suffix(out)
     _write(reduce(added, map(read_counts, files)), out)
-
-
-def _counted_files(files: list[Path], schema: Schema) -> PatternTable:
-    """The count table of files, with a category for missing answers if there are any."""
-    with show.progress("counting") as tell:
-        patterns = count_answers(
-            lambda each: file_engine(files, each, tell).fitting_patterns(), schema
-        )
-    return patterns.with_no_answer()
 
 
 def _write(counts: StoredCounts, out: Path) -> None:

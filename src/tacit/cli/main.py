@@ -8,6 +8,7 @@ or output that cannot be written; 130: Ctrl-C; 141: the output pipe was closed; 
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import signal
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, NoReturn, cast
 
 import typer
@@ -30,100 +32,35 @@ MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143
 # what it reports about usage is found either way.
 USAGE_ERROR = cast("type[Exception]", typer.BadParameter.__mro__[2])
 
-#: Module and name of each command and what the help says of it, in the order of the help. Only
-#: what is called is loaded: `tacit serve` may not load what reconstructs.
+#: Module and name of each command, in the order of the help. Only what is called is loaded:
+#: `tacit serve` may not load what reconstructs.
 COMMANDS = {
-    "demo": (
-        "demo:demo",
-        "Ask the people of a census five questions in disguise, and see what is learnt.",
-    ),
-    "design": ("design:design_commands", "Check a design file, or start one from data."),
-    "disguise": (
-        "count:disguise_file",
-        "Draw reported records from true ones, as the design says.",
-    ),
-    "estimate": (
-        "estimate:estimate",
-        "Estimate tables of the true answers from reported records, with their errors.",
-    ),
-    "compare": (
-        "estimate:compare",
-        "Compare the share of an event between two groups of records, with errors.",
-    ),
-    "test": (
-        "estimate:hypothesis",
-        "Test a hypothesis about the true answers from reported records.",
-    ),
-    "compliance": (
-        "compliance:compliance",
-        "Combine samples, and estimate how many people do not follow the instructions.",
-    ),
-    "numbers": (
-        "numbers:number_commands",
-        "Scramble numbers, and estimate from scrambled ones.",
-    ),
-    "mine": ("mine:mine_commands", "Learn a model from reported records."),
-    "regress": (
-        "regress:regress",
-        "Regress an answer on others and on covariates, from reported records.",
-    ),
-    "evaluate": (
-        "models:evaluate",
-        "Test a model on reported records that it was not learnt from.",
-    ),
-    "predict": (
-        "models:predict",
-        "Predict the class of true records: those that you may see, not reported ones.",
-    ),
-    "query": ("models:query", "Compute probabilities and tables from a saved joint distribution."),
-    "synthesize": (
-        "models:synthesize",
-        "Draw synthetic true records from a saved joint distribution.",
-    ),
-    "plan": (
-        "plan:plan",
-        "Plan a survey: solve for respondents, interval width, power or privacy.",
-    ),
-    "privacy": ("privacy:privacy", "Show how private the answers of a design are."),
-    "optimize": (
-        "optimize:optimize",
-        "Find the channels with the best trade-off between privacy and accuracy, with a lower "
-        "bound.",
-    ),
-    "count": (
-        "count:count",
-        "Count reported records into a file, from which every other command can estimate.",
-    ),
-    "merge": (
-        "count:merge",
-        "Merge count files of one design, such as those of several organisations.",
-    ),
-    "survey": ("survey:survey_commands", "Start, check and publish a survey file."),
-    "backup": (
-        "survey:backup",
-        "Copy a database as it is at this moment, while it is served.",
-    ),
-    "serve": (
-        "serve:serve",
-        "Serve surveys: pages that disguise answers, and a store that takes disguised records "
-        "only.",
-    ),
-    "studio": (
-        "studio:studio",
-        "Serve the studio: surveys and their results in the browser, for people with an account.",
-    ),
-    "report": (
-        "report:report",
-        "Write the results of a published survey as a report for a paper's appendix.",
-    ),
-    "page": (
-        "page:page_commands",
-        "Check that a server sends the respondent's page as it was released.",
-    ),
-    "reproduce": (
-        "reproduce:reproduce",
-        "Run the papers' experiments as described, beside tacit's own answer, and write a report.",
-    ),
+    "demo": "demo:demo",
+    "design": "design:design_commands",
+    "disguise": "count:disguise_file",
+    "estimate": "estimate:estimate",
+    "compare": "estimate:compare",
+    "test": "estimate:hypothesis",
+    "compliance": "compliance:compliance",
+    "numbers": "numbers:number_commands",
+    "mine": "mine:mine_commands",
+    "regress": "regress:regress",
+    "evaluate": "models:evaluate",
+    "predict": "models:predict",
+    "query": "models:query",
+    "synthesize": "models:synthesize",
+    "plan": "plan:plan",
+    "privacy": "privacy:privacy",
+    "optimize": "optimize:optimize",
+    "count": "count:count",
+    "merge": "count:merge",
+    "survey": "survey:survey_commands",
+    "backup": "survey:backup",
+    "serve": "serve:serve",
+    "studio": "studio:studio",
+    "report": "report:report",
+    "page": "page:page_commands",
+    "reproduce": "reproduce:reproduce",
 }
 
 
@@ -131,7 +68,7 @@ def command_line(*names: str) -> typer.Typer:
     """The command line with these commands; with all of them if none is named."""
     app = _without_commands()
     for name in names or COMMANDS:
-        module, _, attribute = COMMANDS[name][0].partition(":")
+        module, _, attribute = COMMANDS[name].partition(":")
         command = getattr(import_module(f"tacit.cli.{module}"), attribute)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
@@ -143,9 +80,25 @@ def command_line(*names: str) -> typer.Typer:
 def outline() -> typer.Typer:
     """The command line with the names and help lines of its commands, and nothing loaded."""
     app = _without_commands()
-    for name, (_, text) in COMMANDS.items():
-        app.command(name, help=text)(lambda: None)
+    for name, command in COMMANDS.items():
+        app.command(name, help=_first_line(*command.split(":")))(lambda: None)
     return app
+
+
+def _first_line(module: str, attribute: str) -> str:
+    """The first line of a command's help, from its source."""
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    text = ""
+    for node in ast.parse(source).body:
+        match node:
+            case ast.FunctionDef(name=name) if name == attribute:
+                text = ast.get_docstring(node) or ""
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(args=[ast.Constant(value=str(group_text))]),
+            ) if name == attribute:
+                text = group_text
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _without_commands() -> typer.Typer:

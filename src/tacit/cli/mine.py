@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import ModelOut, Target, command_group, event, table_out
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
-from tacit.cli.options import Format, Output, grouped_options, option
+from tacit.cli.options import Format, Output, grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.mine.summaries import (
@@ -30,11 +30,7 @@ from tacit.output.table import Table
 from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from tacit.core.design import Design
-    from tacit.core.schema import Schema
-    from tacit.mine import ChowLiuTree, DecisionTree, LatentClass
-    from tacit.mine.error_control import ErrorControl
-    from tacit.mine.itemset_search import ItemsetSearch
+    from tacit.mine import DecisionTree
     from tacit.records import PatternTable
 
 mine_commands = command_group(
@@ -119,64 +115,29 @@ CriterionName = Annotated[
 MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
 
 
-@dataclass(frozen=True)
-class TreeOptions:
-    """What is learnt, and how the tree is grown."""
-
-    target: Target
-    criterion: CriterionName = Criterion.ENTROPY
-    caution: float | None = option(
-        None,
+Caution = Annotated[
+    float | None,
+    typer.Option(
         help="Grow from unbiased tables; a split must exceed noise by so many standard "
         "errors. 0: the papers' procedure.",
         show_default="by likelihood",
-    )
-    max_depth: MaxDepth = None
-
-    def model(self, design: Design) -> DecisionTree:
-        """The model, not yet fitted."""
-        from tacit import mine  # scikit-learn is slow to start
-
-        settings = self.criterion.value, self.caution, self.max_depth
-        return mine.DecisionTree(design, self.target, *settings)
-
-
-@dataclass(frozen=True)
-class OtherRecords:
-    """Records that the tree is not grown from."""
-
-    prune: Path | None = option(
-        None,
+    ),
+]
+Prune = Annotated[
+    Path | None,
+    typer.Option(
         metavar="VALIDATION",
         help="Other reported records: cut subtrees that do not help on them.",
-    )
-    honest: float | None = option(
-        None,
+    ),
+]
+Honest = Annotated[
+    float | None,
+    typer.Option(
         metavar="SHARE",
         help="Keep this share of the records, drawn at random, out of growth: support and "
         "confidence come from them. Default: all records do both, with wider intervals.",
-    )
-
-    def check(self, data: Path | None) -> None:
-        """Raise if the tree would be pruned on the records that it is grown from."""
-        prune = self.prune
-        if prune and data and prune.exists() and data.exists() and prune.samefile(data):
-            raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
-
-    def divided(
-        self, patterns: PatternTable, design: Design
-    ) -> tuple[PatternTable | None, PatternTable]:
-        """The records to estimate from, always the same ones, and those to grow the tree from."""
-        if self.honest is None:
-            return None, patterns
-        from tacit import mine
-
-        try:
-            return mine.split_records(patterns, design, np.random.default_rng(0), self.honest)
-        except DataError as error:
-            raise DataError(f"--honest: {error}") from None
-
-
+    ),
+]
 FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
 
 
@@ -184,9 +145,13 @@ FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, 
 @grouped_options
 def tree(
     *,
-    options: TreeOptions,
+    target: Target,
+    criterion: CriterionName = Criterion.ENTROPY,
+    caution: Caution = None,
+    max_depth: MaxDepth = None,
     out: ModelOut,
-    others: OtherRecords,
+    prune: Prune = None,
+    honest: Honest = None,
     figure: FigureOut = None,
     records: ReportedRecords,
     output: Output,
@@ -198,15 +163,24 @@ def tree(
     from tacit import mine  # scikit-learn is slow to start
     from tacit.mine.tree.view import TreeRules
 
-    design = records.design_with(options.target, out, others.prune)
-    check_figure(figure, *records.files, others.prune)
+    design = records.design_with(target, out, prune)
+    check_figure(figure, *records.files, prune)
     if figure is not None and figure.resolve() == out.resolve():
         raise FileError(f"{figure}: is where the model goes; draw to another file")
-    others.check(records.data)
+    data = records.data
+    if prune and data and prune.exists() and data.exists() and prune.samefile(data):
+        raise DataError(f"{prune}: the tree is learnt from these records; prune it on others")
     patterns = records.counted()
-    validation = None if others.prune is None else records.counted(others.prune)
-    estimated_on, patterns = others.divided(patterns, design)
-    grown = options.model(design).fit(patterns)
+    validation = None if prune is None else records.counted(prune)
+    estimated_on = None
+    if honest is not None:  # always the same records are kept out
+        try:
+            estimated_on, patterns = mine.split_records(
+                patterns, design, np.random.default_rng(0), honest
+            )
+        except DataError as error:
+            raise DataError(f"--honest: {error}") from None
+    grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
     content = tree_summary(model, output.level, estimated_on)
     if validation is not None:
@@ -217,7 +191,7 @@ def tree(
     write_text(out, saved, private=True)
     rules = TreeRules(strongest_rules(model.rules(estimated_on)))
     output.say(
-        f"wrote {out}: decision tree for {options.target}, from "
+        f"wrote {out}: decision tree for {target}, from "
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
         *_drawing(model, content, estimated_on),
     )
@@ -318,68 +292,37 @@ class ControlKind(enum.StrEnum):
     PLAIN = "plain"
 
 
-@dataclass(frozen=True)
-class RuleOptions:
-    """Which itemsets and rules are found."""
-
-    min_support: Annotated[
-        float, typer.Option(help="The least share of true records that have an itemset.")
-    ]
-    min_confidence: float = option(0.5, help="The least share of records for which a rule holds.")
-    items: str | None = option(
-        None,
+MinSupport = Annotated[
+    float, typer.Option(help="The least share of true records that have an itemset.")
+]
+MinConfidence = Annotated[
+    float, typer.Option(help="The least share of records for which a rule holds.")
+]
+Items = Annotated[
+    str | None,
+    typer.Option(
         help="Categories that may occur, such as smokes=yes,income=low. By default the last "
-        "one of each yes/no attribute and every one of the others.",
-    )
-    max_length: int | None = option(None, help="The most items in conditions and conclusion.")
-    control: ControlKind = option(
-        ControlKind.FDR,
+        "one of each yes/no attribute and every one of the others."
+    ),
+]
+MaxLength = Annotated[int | None, typer.Option(help="The most items in conditions and conclusion.")]
+Control = Annotated[
+    ControlKind,
+    typer.Option(
         help="fdr: the expected share of wrong claims is at most --error; familywise: the "
-        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
-    )
-    error: float = option(0.05, help="The error rate of --control.")
-
-    def search(self, schema: Schema) -> ItemsetSearch:
-        """The search for frequent itemsets."""
-        from tacit.mine.itemset_search import ItemsetSearch  # scikit-learn is slow to start
-
-        chosen = None if self.items is None else event(self.items, schema, "--items")
-        return ItemsetSearch(self.min_support, chosen, self.max_length, self._control())
-
-    def _control(self) -> ErrorControl:
-        from tacit import mine
-
-        match self.control:
-            case ControlKind.FDR:
-                return mine.FalseDiscovery(self.error)
-            case ControlKind.FAMILYWISE:
-                return mine.FamilyWise(self.error)
-        return mine.PlainThreshold()
-
-
-@dataclass(frozen=True)
-class SplitOptions:
-    """Whether rules are selected from some records and estimated from others."""
-
-    split: bool = option(
-        False,
+        "probability of any wrong one; plain: every estimate at the threshold, no error rate."
+    ),
+]
+ControlledError = Annotated[float, typer.Option(help="The error rate of --control.")]
+Split = Annotated[
+    bool,
+    typer.Option(
         "--split",
         help="Select rules from one half of the records and estimate them from the other: "
         "the intervals then account for the selection.",
-    )
-    seed: int = option(0, min=0, help="Seed of the split.")
-
-    def divided(
-        self, patterns: PatternTable, design: Design
-    ) -> tuple[PatternTable, PatternTable | None]:
-        """The records to select from, and those to estimate from if they are others."""
-        from tacit import mine
-
-        if not self.split:
-            return patterns, None
-        return mine.split_records(patterns, design, np.random.default_rng(self.seed))
-
-
+    ),
+]
+SplitSeed = Annotated[int, typer.Option(min=0, help="Seed of the split.")]
 RulesOut = Annotated[
     Path | None,
     typer.Option(
@@ -392,8 +335,14 @@ RulesOut = Annotated[
 @grouped_options
 def rules(
     *,
-    options: RuleOptions,
-    split: SplitOptions,
+    min_support: MinSupport,
+    min_confidence: MinConfidence = 0.5,
+    items: Items = None,
+    max_length: MaxLength = None,
+    control: Control = ControlKind.FDR,
+    error: ControlledError = 0.05,
+    split: Split = False,
+    seed: SplitSeed = 0,
     out: RulesOut = None,
     records: ReportedRecords,
     output: Output,
@@ -403,17 +352,26 @@ def rules(
     Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
     """
     from tacit import mine  # scikit-learn is slow to start
+    from tacit.mine.itemset_search import ItemsetSearch
 
     design, level = records.design, output.level
-    search = options.search(design.schema)
+    controls = {
+        ControlKind.FDR: lambda: mine.FalseDiscovery(error),
+        ControlKind.FAMILYWISE: lambda: mine.FamilyWise(error),
+        ControlKind.PLAIN: mine.PlainThreshold,
+    }
+    allowed = None if items is None else event(items, design.schema, "--items")
+    search = ItemsetSearch(min_support, allowed, max_length, controls[control]())
     as_json = out is not None and out.suffix.lower() == ".json"
     (check_apart if as_json else check_out)(out, *records.files)
-    patterns, others = split.divided(records.counted(), design)
+    patterns, others = records.counted(), None
+    if split:
+        patterns, others = mine.split_records(patterns, design, np.random.default_rng(seed))
     with show.progress("mining") as tell:
         itemsets = search.run(patterns, design, tell)
     if others is not None:
         itemsets = itemsets.estimated_on(others)
-    mined = mine.association_rules(itemsets, options.min_confidence)
+    mined = mine.association_rules(itemsets, min_confidence)
     if out is not None:
         if as_json:
             write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
@@ -435,29 +393,18 @@ class NumberCriterion(enum.StrEnum):
     HELD_OUT = "held-out"
 
 
-@dataclass(frozen=True)
-class ClassOptions:
-    """How many classes, and how they are searched for."""
-
-    classes: int | None = option(None, help="How many classes; chosen by --criterion if left out.")
-    criterion: NumberCriterion = option(
-        NumberCriterion.BIC,
+NumberOfClasses = Annotated[
+    int | None, typer.Option(help="How many classes; chosen by --criterion if left out.")
+]
+ChosenBy = Annotated[
+    NumberCriterion,
+    typer.Option(
         help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
-        "of the largest likelihood of reports that were held out.",
-    )
-    starts: int = option(10, help="Random starts of the search.")
-    seed: int = option(0, help="Seed of the starts and of what is held out.")
-
-    def model(self, design: Design) -> LatentClass:
-        """The model, not yet fitted."""
-        from tacit import mine  # scikit-learn is slow to start
-
-        named = self.criterion.value.replace("-", "_")
-        return mine.LatentClass(
-            design, self.classes, named, n_init=self.starts, random_state=self.seed
-        )
-
-
+        "of the largest likelihood of reports that were held out."
+    ),
+]
+Starts = Annotated[int, typer.Option(help="Random starts of the search.")]
+StartSeed = Annotated[int, typer.Option(help="Seed of the starts and of what is held out.")]
 ProfilesOut = Annotated[Path | None, table_out("profiles")]
 
 
@@ -466,7 +413,10 @@ ProfilesOut = Annotated[Path | None, table_out("profiles")]
 def clusters(
     *,
     out: ModelOut,
-    options: ClassOptions,
+    classes: NumberOfClasses = None,
+    criterion: ChosenBy = NumberCriterion.BIC,
+    starts: Starts = 10,
+    seed: StartSeed = 0,
     table: ProfilesOut = None,
     records: ReportedRecords,
     output: Output,
@@ -484,7 +434,8 @@ def clusters(
         if table.resolve() == out.resolve():
             raise FileError(f"{table}: is where the model goes; write the table to another file")
     patterns = records.counted()
-    model = options.model(records.design)
+    named = criterion.value.replace("-", "_")
+    model = mine.LatentClass(records.design, classes, named, n_init=starts, random_state=seed)
     with show.progress("clustering") as tell:
         model.fit(patterns, progress=tell)
     content = classes_summary(model, output.level)
@@ -510,22 +461,13 @@ ErrorRate = Annotated[
 EdgesOut = Annotated[Path | None, table_out("edges")]
 
 
-@dataclass(frozen=True)
-class Synthesis:
-    """Synthetic records to draw, if any."""
-
-    synthesize: int | None = option(
-        None, metavar="N", help="Also draw so many synthetic true records."
-    )
-    records: Path | None = option(
-        None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
-    )
-    seed: Seed = None
-
-    def write(self, model: ChowLiuTree) -> None:
-        """Write the records."""
-        if self.synthesize is not None and self.records is not None:
-            write_synthetic(model, self.synthesize, self.records, self.seed)
+Synthesize = Annotated[
+    int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
+]
+SyntheticOut = Annotated[
+    Path | None,
+    typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
+]
 
 
 @mine_commands.command("joint")
@@ -535,7 +477,9 @@ def joint(
     out: ModelOut,
     error: ErrorRate = 0.05,
     table: EdgesOut = None,
-    synthesis: Synthesis,
+    synthesize: Synthesize = None,
+    records: SyntheticOut = None,
+    seed: Seed = None,
     output: Format,
     reported: ReportedRecords,
 ) -> None:
@@ -546,7 +490,6 @@ def joint(
     from tacit import mine  # scikit-learn is slow to start
 
     check_apart(out, *reported.files)
-    synthesize, records = synthesis.synthesize, synthesis.records
     check_synthesis(synthesize, records)
     written = [path.resolve() for path in (out, table, records) if path is not None]
     if len(set(written)) < len(written):
@@ -560,7 +503,8 @@ def joint(
     if table is not None:
         write_frame(table, pa.table(model.model_.edge_columns()))
     write_text(out, mine.model_to_json(model), private=True)
-    synthesis.write(model)
+    if synthesize is not None and records is not None:
+        write_synthetic(model, synthesize, records, seed)
     tree, notes = model.model_, [*model.notes(), *fidelity.notes()]
     content = {
         "tacit": "chow-liu-tree-summary",

@@ -18,12 +18,11 @@ from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import FileError, SchemaError
 from tacit.output.json_documents import parse_json
-from tacit.output.table import Table
 from tacit.reconstruction import Estimate, em, reconstruct
 from tacit.records import check_apart, check_figure, read_described, write_text
 
 if TYPE_CHECKING:
-    from tacit.optimize import ChosenChannel, Front
+    from tacit.optimize import ChosenChannel
     from tacit.optimize.problem import SearchMethod
 
 SURVEYS = (".yaml", ".yml")
@@ -146,17 +145,27 @@ def optimize(
 
     Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
     """
-    from tacit.optimize import front  # SciPy's solvers are slow to start
+    from tacit.optimize import Exact, Square, front, robustness  # SciPy's solvers are slow to start
 
-    _check_output(out, figure, (prior_file, data), privacy, error)
+    # All errors in the options come before a long search.
+    if privacy is not None and error is not None:
+        raise SchemaError("--privacy and --error: pick by one of them, not by both")
+    if privacy is error is None and out is not None and out.suffix.lower() in SURVEYS:
+        raise FileError(f"{out}: a survey file takes one channel; pick it by --privacy or --error")
+    check_apart(out, prior_file, data)
+    check_figure(figure, prior_file, data)
     prior, estimate = _prior(prior_file, given_source(data, database), attributes)
-    method = search.chosen()
+    method = at_privacy = search.chosen()
+    if privacy is not None and isinstance(method, Exact | Square):
+        at_privacy = replace(method, privacy=[privacy])
     with show.progress("searching") as tell:
-        channels = drawn = front(prior, records, delta, epsilon, _at(method, privacy), tell)
+        channels = drawn = front(prior, records, delta, epsilon, at_privacy, tell)
         if figure is not None and len(channels) == 1 < search.points:
             drawn = front(prior, records, delta, epsilon, method, tell)
     if estimate is None and attributes is not None:
-        channels = _named(channels, attributes)
+        (unnamed,) = channels.problem.attributes
+        named = (Attribute(attributes, unnamed.categories),)
+        channels = replace(channels, problem=replace(channels.problem, attributes=named))
     picked = None if privacy is error is None else channels.pick(privacy=privacy, mse=error)
     if out is not None:
         write_text(out, channels.to_json() if picked is None else _file_content(picked, out))
@@ -169,18 +178,12 @@ def optimize(
         table = replace(table, title=f"{channels.caption()}\n{table.title}")
     tables = [table]
     if estimate is not None and not output.as_json:
-        tables.append(_robustness(channels, estimate, search.seed))
+        rng = np.random.default_rng(search.seed)
+        drawn_table = robustness(channels, estimate, DRAWS, rng).to_table(most=SHOWN)
+        title = f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):"
+        tables.append(replace(drawn_table, title=title))
     output.show(show.Printout(result.to_dict(), tables, result.columns()))
     output.say(*(f"wrote {path}" for path in (out, figure) if path is not None))
-
-
-def _at(method: SearchMethod, privacy: float | None) -> SearchMethod:
-    """The method at one privacy alone, if one is wanted and it can search there."""
-    from tacit.optimize import Exact, Square
-
-    if privacy is None or not isinstance(method, Exact | Square):
-        return method
-    return replace(method, privacy=[privacy])
 
 
 def _file_content(picked: ChosenChannel, out: Path) -> str:
@@ -192,29 +195,6 @@ def _file_content(picked: ChosenChannel, out: Path) -> str:
     groups = {"groups": [picked.survey_group()]}
     style: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 100}
     return str(yaml.safe_dump(groups, default_flow_style=None, **style))
-
-
-def _named(channels: Front, name: str) -> Front:
-    """The front with this name for its attribute."""
-    (unnamed,) = channels.problem.attributes
-    attributes = (Attribute(name, unnamed.categories),)
-    return replace(channels, problem=replace(channels.problem, attributes=attributes))
-
-
-def _check_output(
-    out: Path | None,
-    figure: Path | None,
-    sources: tuple[Path | None, ...],
-    privacy: float | None,
-    error: float | None,
-) -> None:
-    """Raise all errors in the options before a long search."""
-    if privacy is not None and error is not None:
-        raise SchemaError("--privacy and --error: pick by one of them, not by both")
-    if privacy is error is None and out is not None and out.suffix.lower() in SURVEYS:
-        raise FileError(f"{out}: a survey file takes one channel; pick it by --privacy or --error")
-    check_apart(out, *sources)
-    check_figure(figure, *sources)
 
 
 def _prior(
@@ -254,11 +234,3 @@ def _parsed(text: str) -> Any:
     if not isinstance(content, dict | list):
         raise FileError("not a prior file: it must be a JSON list or object of probabilities")
     return content
-
-
-def _robustness(channels: Front, estimate: Estimate, seed: int) -> Table:
-    from tacit.optimize import robustness
-
-    table = robustness(channels, estimate, DRAWS, np.random.default_rng(seed)).to_table(most=SHOWN)
-    title = f"what the figures really are, if the pilot is off by chance ({DRAWS} draws, 95 %):"
-    return replace(table, title=title)

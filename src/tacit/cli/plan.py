@@ -23,11 +23,6 @@ class PrivacyFigure(StrEnum):
     EPSILON = "epsilon"
     POSTERIOR = "worst-posterior"
 
-    @property
-    def figure(self) -> str:
-        """Its name in the library."""
-        return self.value.replace("-", "_")
-
 
 Subject = Annotated[
     str,
@@ -58,16 +53,6 @@ class FamilyOptions:
         None, min=2, help="Number of categories of a question, for a family."
     )
 
-    def subject(self, given: str) -> Any:
-        """A path, or a family with or without its parameter."""
-        if self.theta is None and self.drawn is None:
-            return given
-        if given not in FAMILIES:
-            raise DataError("--theta and --drawn are for a family; give one instead of a file")
-        from tacit.plan.subject import family_of_text  # SciPy is slow to start
-
-        return family_of_text(given, self.theta, self.drawn, self.categories, dashes="--")
-
 
 @dataclass(frozen=True)
 class SizeOptions:
@@ -81,14 +66,6 @@ class SizeOptions:
         help="Assumed true share of the last category, 0.2 if left out; or shares of all "
         "categories, separated by commas; or name=SHARE for one question. May be repeated.",
     )
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Respondents, width and prevalence as arguments of the planner."""
-        from tacit.plan.subject import shares_of_texts  # SciPy is slow to start
-
-        shares = shares_of_texts(self.prevalence or [], dashes="--")
-        return {"n": self.respondents, "width": self.width, "prevalence": shares}
 
 
 @dataclass(frozen=True)
@@ -140,11 +117,6 @@ class ComparisonOptions:
         1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
     )
 
-    def candidates(self, name: str, given: Any) -> dict[str, Any]:
-        """The subject and the families beside it."""
-        others = [other.strip() for other in (self.compare or "").split(",")]
-        return {name: given} | {other: other for other in others}
-
 
 @grouped_options
 def plan(
@@ -173,12 +145,23 @@ def plan(
     Example: [bold]tacit plan related --compare optimal,forced --respondents 1000[/bold]
     """
     from tacit import plan as planner  # SciPy is slow to start
+    from tacit.plan.subject import family_of_text, shares_of_texts
 
     files = [] if subject in FAMILIES else [Path(subject)]
     check_figure(figure, *files)
     check_out(out, *files)
-    given = family.subject(subject)
-    common = sizes.given | {"categories": family.categories, "level": output.level}
+    given: Any = subject
+    if (family.theta, family.drawn) != (None, None):
+        if subject not in FAMILIES:
+            raise DataError("--theta and --drawn are for a family; give one instead of a file")
+        given = family_of_text(subject, family.theta, family.drawn, family.categories, dashes="--")
+    common: dict[str, Any] = {
+        "n": sizes.respondents,
+        "width": sizes.width,
+        "prevalence": shares_of_texts(sizes.prevalence or [], dashes="--"),
+        "categories": family.categories,
+        "level": output.level,
+    }
     if comparison.compare is None:
         result: Any = planner.plan(given, **wishes.given, **common)
     else:
@@ -186,8 +169,10 @@ def plan(
             raise DataError(
                 f"{typed(name)}: --compare shows privacy against --respondents or --width only"
             )
-        candidates = comparison.candidates(subject, given)
-        common |= {"questions": comparison.questions, "figure": comparison.axis.figure}
+        others = [other.strip() for other in comparison.compare.split(",")]
+        candidates = {subject: given} | {other: other for other in others}
+        figure_name = comparison.axis.value.replace("-", "_")
+        common |= {"questions": comparison.questions, "figure": figure_name}
         with show.progress("comparing") as tell:
             result = planner.tradeoff(candidates, progress=tell, **common)
     if figure is not None:

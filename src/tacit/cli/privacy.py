@@ -64,32 +64,8 @@ class PriorOptions:
         return read_described(self.prior, prior_from_json, "prior")
 
 
-@dataclass(frozen=True)
-class ReportFiles:
-    """What is written beside the output."""
-
-    html: Path | None = option(None, help="Also write the report as a page.")
-    figure: Picture = None
-    out: Annotated[Path | None, table_out("figures")] = None
-
-    def check(self, *sources: Path | None) -> None:
-        """Raise if a file has the wrong ending or would overwrite a source."""
-        check_apart(self.html, *sources)
-        check_figure(self.figure, *sources)
-        check_out(self.out, *sources)
-
-    def write(self, result: Report | Comparison) -> None:
-        """Write the files; a comparison has no page."""
-        from tacit.privacy import Report
-
-        if self.html is not None and isinstance(result, Report):
-            write_text(self.html, result.to_html())
-        if self.figure is not None:
-            show.write_figure(self.figure, result.plot())
-        if self.out is not None:
-            write_frame(self.out, result.to_frame("pyarrow"))
-
-
+HtmlOut = Annotated[Path | None, typer.Option(help="Also write the report as a page.")]
+FiguresOut = Annotated[Path | None, table_out("figures")]
 RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
 Repeat = Annotated[
     int | None,
@@ -116,7 +92,9 @@ def privacy(
     repeat: Repeat = None,
     seed: Seed = 0,
     compare: Compare = False,
-    files: ReportFiles,
+    html: HtmlOut = None,
+    figure: Picture = None,
+    out: FiguresOut = None,
     output: Output,
 ) -> None:
     """Show how private the answers of a design are.
@@ -133,8 +111,11 @@ def privacy(
     from tacit.privacy import Limits
 
     design = read_design(design_file)
-    files.check(design_file, prior.prior, prior.reported, rules)
-    if compare and (rules, repeat, files.html) != (None, None, None):
+    sources = (design_file, prior.prior, prior.reported, rules)
+    check_apart(html, *sources)
+    check_figure(figure, *sources)
+    check_out(out, *sources)
+    if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
     known_prior = prior.read(design_file, design)
     limits = Limits(level=output.level, rng=np.random.default_rng(seed))
@@ -143,7 +124,12 @@ def privacy(
         result = _compared(design, known_prior, limits)
     else:
         result = _measured(design_file, design, known_prior, limits, rules, repeat)
-    files.write(result)
+        if html is not None:
+            write_text(html, result.to_html())
+    if figure is not None:
+        show.write_figure(figure, result.plot())
+    if out is not None:
+        write_frame(out, result.to_frame("pyarrow"))
     output.show(result)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +9,8 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import table_out
-from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.options import Output, grouped_options
 from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
-from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame
 from tacit.records.paths import ARROW, record_files
@@ -27,35 +25,12 @@ Formula = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class RegressionOptions:
-    """The kind of regression."""
-
-    linear: bool = option(False, "--linear", help="Least squares, for an outcome of numbers.")
-    ordered: bool = option(
-        False, "--ordered", help="Proportional odds, for an outcome of ordered categories."
-    )
-    robust: bool = option(False, "--robust", help="Sandwich standard errors.")
-    effects: bool = option(False, "--effects", help="Also average marginal effects.")
-
-    def __post_init__(self) -> None:
-        """Raise if options do not go together."""
-        if self.linear and (self.ordered or self.robust or self.effects):
-            raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
-
-    def fits(
-        self, formula: str, records: Any, design: Design, people: DrawnPeople
-    ) -> list[CoefficientTable]:
-        """The coefficients, and the marginal effects if they are wanted."""
-        from tacit import regression
-
-        how = people.arguments
-        if self.linear:
-            return [regression.linear(formula, records, design, **how)]
-        fit = regression.logit(formula, records, design, None, self.ordered, self.robust, **how)
-        return [fit, fit.marginal_effects()] if self.effects else [fit]
-
-
+Linear = Annotated[bool, typer.Option("--linear", help="Least squares, for an outcome of numbers.")]
+Ordered = Annotated[
+    bool, typer.Option("--ordered", help="Proportional odds, for an outcome of ordered categories.")
+]
+Robust = Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")]
+Effects = Annotated[bool, typer.Option("--effects", help="Also average marginal effects.")]
 Out = Annotated[Path | None, table_out("coefficients")]
 
 
@@ -63,7 +38,10 @@ Out = Annotated[Path | None, table_out("coefficients")]
 def regress(
     *,
     formula: Formula,
-    options: RegressionOptions,
+    linear: Linear = False,
+    ordered: Ordered = False,
+    robust: Robust = False,
+    effects: Effects = False,
     people: DrawnPeople,
     out: Out = None,
     records: ReportedRecords,
@@ -75,9 +53,19 @@ def regress(
 
     Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ job" --effects[/bold]
     """
+    from tacit import regression
+
+    if linear and (ordered or robust or effects):
+        raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
     check_out(out, records.data)
-    design = records.design
-    fits = options.fits(formula, _records(records), design, people)
+    design, sample = records.design, people.arguments
+    source = _records(records)
+    fits: list[CoefficientTable] = []
+    if linear:
+        fits.append(regression.linear(formula, source, design, **sample))
+    else:
+        fit = regression.logit(formula, source, design, None, ordered, robust, **sample)
+        fits += [fit, fit.marginal_effects()] if effects else [fit]
     alpha = 1 - output.level
     if out is not None:
         write_frame(out, fits[0].to_frame(alpha, "pyarrow"))

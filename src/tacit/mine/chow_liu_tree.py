@@ -9,6 +9,7 @@ on each other most (`dependence_tree`). Any probability follows from the tree, w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -107,7 +108,9 @@ class ChowLiuTree(LearntModel):
         codes = self.model_.draws(int(n), rng)
         if not self.labelled_ and backend is None:
             return codes
-        return decode(codes, self.model_.schema, backend or _installed())
+        installed = next(name for name in BACKENDS if find_spec(name))
+        installed = next(name for name in BACKENDS if find_spec(name))
+        return decode(codes, self.model_.schema, backend or installed)
 
     def fidelity(self, seed: int = _SEED) -> Fidelity:
         """How far tables of 1, 2 and 3 attributes are from the reconstructed ones, beside noise.
@@ -157,9 +160,3 @@ def _check_sizes(reports: UnitReports) -> None:
                 f"the table of {names} has {cells:,} cells, at most {MAX_PAIR_CELLS:,} are "
                 "allowed; merge categories"
             )
-
-
-def _installed() -> str:
-    from importlib.util import find_spec
-
-    return next(name for name in BACKENDS if find_spec(name))

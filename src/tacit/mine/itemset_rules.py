@@ -22,6 +22,7 @@ from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine.apriori import Inside, RuleFigures, RuleMoments
+from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.mine.itemset_search import Itemsets, origin
 from tacit.output.number_text import decimals, number_of, span
@@ -182,8 +183,11 @@ def association_rules(
     """
     if not isinstance(found, Itemsets):
         raise DataError(f"found must be what tacit.mine.itemsets returns, got {found!r:.60}")
-    least = _confidence(min_confidence)
-    most = _conclusions(max_conclusions)
+    if not is_real(min_confidence) or not 0 <= min_confidence <= 1:
+        raise DataError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
+    if max_conclusions is not None:
+        check_whole("max_conclusions", max_conclusions, 1)
+    least, most = float(min_confidence), int(max_conclusions or np.iinfo(np.intp).max)
     if not len(found):
         raise DataError(
             f"no frequent itemset: none of {found.tested:,} tested stands out above a support of "
@@ -263,18 +267,3 @@ def _single(conditions: Mapping[str, tuple[Label, ...]]) -> dict[str, Label]:
 
 def _words(items: Mapping[str, Label]) -> str:
     return ", ".join(f"{name} = {label}" for name, label in items.items())
-
-
-def _confidence(value: Any) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
-        raise DataError(f"min_confidence must lie between 0 and 1, got {value!r}")
-    return float(value)
-
-
-def _conclusions(value: object) -> int:
-    if value is None:
-        return np.iinfo(np.intp).max
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise DataError(f"max_conclusions must be a whole number from 1 up, or None, got {value!r}")
-    return int(value)

@@ -32,6 +32,7 @@ from tacit.mine.apriori import (
     supports_of,
     third_central,
 )
+from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
@@ -194,8 +195,11 @@ class ItemsetSearch:
     control: ErrorControl = CONTROL
 
     def __post_init__(self) -> None:
-        _check_threshold(self.min_support)
-        _check_length(self.max_length)
+        least = self.min_support
+        if not is_real(least) or not 0 < least <= 1:
+            raise DataError(f"min_support must lie above 0 and be at most 1, got {least!r}")
+        if self.max_length is not None:
+            check_whole("max_length", self.max_length, 1)
         if not isinstance(self.control, ErrorControl):
             raise DataError(
                 "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "
@@ -289,15 +293,3 @@ def _within(tell: Progress | None, length: int) -> Progress | None:
     if tell is None:
         return None
     return lambda done: tell(1 - (2 - done) / 2**length)
-
-
-def _check_threshold(min_support: Any) -> None:
-    number = isinstance(min_support, int | float | np.number) and not isinstance(min_support, bool)
-    if not number or not 0 < min_support <= 1:
-        raise DataError(f"min_support must lie above 0 and be at most 1, got {min_support!r}")
-
-
-def _check_length(max_length: Any) -> None:
-    whole = isinstance(max_length, int | np.integer) and not isinstance(max_length, bool)
-    if max_length is not None and (not whole or max_length < 1):
-        raise DataError(f"max_length must be a whole number from 1 up, got {max_length!r}")

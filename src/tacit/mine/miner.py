@@ -23,6 +23,7 @@ from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
+from tacit.mine.argument_checks import check_rate
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names
@@ -294,9 +295,7 @@ def split_records(
     on one part does not depend on the other, so that estimates from the other have the stated
     errors.
     """
-    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
-    if not number or not 0 < share < 1:
-        raise DataError(f"share must lie between 0 and 1, got {share!r}")
+    check_rate("share", share)
     whole = unweighted_patterns(records, design)
     first = rng.binomial(whole.counts, share).astype(np.int64)
     parts = (first, whole.counts - first)

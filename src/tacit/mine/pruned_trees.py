@@ -23,7 +23,6 @@ and the node with the smallest alpha is cut first.
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.core.arrays import Array, Index, Mask
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
-from tacit.mine.argument_checks import non_negative
+from tacit.mine.argument_checks import check_whole, non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
 from tacit.mine.tree.growth import NodeWalk
@@ -174,10 +173,8 @@ def choose_depth(
     if not isinstance(model, DecisionTree) or model.design is None or model.target is None:
         raise DataError("model must be a DecisionTree with a design and a target")
     patterns = reported_patterns(reported, None, model.design, model.target)
-    for name, number, least in (("folds", folds, 2), ("deepest", deepest, 0)):
-        whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
-        if not whole or number < least:
-            raise DataError(f"{name} must be a whole number of at least {least}, got {number!r}")
+    check_whole("folds", folds, 2)
+    check_whole("deepest", deepest, 0)
     if patterns.n_records < folds:
         raise DataError(f"{folds} folds need at least {folds} records, got {patterns.n_records}")
     total, squares = np.zeros(deepest + 1), np.zeros(deepest + 1)

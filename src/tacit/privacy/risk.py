@@ -65,11 +65,6 @@ class Figures:
         """How often the best guess is right: 1 - MAP privacy."""
         return min(1.0, math.nextafter(1 - self.map_privacy, 2))
 
-    @property
-    def respects_theorem_5(self) -> bool:
-        """The worst posterior is never below the largest prior (Huang & Du, Theorem 5)."""
-        return self.worst_posterior >= self.largest_prior
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -368,7 +368,12 @@ class Accounts:
         """
         now, any_account = self.now(), _any_account(connection)
         pairs = {(link.account, link.token) for link in links if link.account is not None}
-        makers = {pair: self._maker(connection, *pair) for pair in pairs}
+        makers = {  # with the rights of today
+            (account, token): self._account(connection, account)
+            if token is None
+            else self._account_of_token(connection, api_tokens.c.id == token)
+            for account, token in pairs
+        }
 
         def may_invite(link: Any) -> bool:
             if link.account is None:
@@ -377,12 +382,6 @@ class Accounts:
             return maker is not None and maker.role(link.survey) is Role.OWNER
 
         return [link for link in links if link.expires >= now and may_invite(link)]
-
-    def _maker(self, connection: Connection, account: int, token: int | None) -> Account | None:
-        """Who made a link, with the rights of today."""
-        if token is None:
-            return self._account(connection, account)
-        return self._account_of_token(connection, api_tokens.c.id == token)
 
     def _drop_invitations(self, connection: Connection) -> None:
         """Delete links that no longer work, so that no right that is given later revives them."""

@@ -33,11 +33,10 @@ class Axis:
 
     def share(self, value: float) -> float:
         """Where a value lies between the ends, from 0 to 1."""
-        low, high, scaled = (self._scaled(bound) for bound in (self.low, self.high, value))
-        return (scaled - low) / (high - low)
-
-    def _scaled(self, value: float) -> float:
-        return math.log(value) if self.logarithmic else value
+        low, high = self.low, self.high
+        if self.logarithmic:
+            low, high, value = map(math.log, (low, high, value))
+        return (value - low) / (high - low)
 
 
 @dataclass(frozen=True)
@@ -101,13 +100,11 @@ def line_figure(
     if named:
         low, high = _apart(min(xs), max(xs))
         horizontal = Axis(across, low, high, tuple(named))
-    return LineFigure(drawn, horizontal, _upright(up, ys, logarithmic))
-
-
-def _upright(name: str, values: Sequence[float], logarithmic: bool) -> Axis:
-    if logarithmic and min(values) > 0:
-        return _axis(name, values, True, _log_ticks)
-    return _axis(name, [0.0, *values], False, _plain_ticks)
+    if logarithmic and min(ys) > 0:
+        vertical = _axis(up, ys, True, _log_ticks)
+    else:
+        vertical = _axis(up, [0.0, *ys], False, _plain_ticks)
+    return LineFigure(drawn, horizontal, vertical)
 
 
 def _axis(

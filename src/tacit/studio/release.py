@@ -193,7 +193,7 @@ class Releases:
             return self._kept[path]
         if not path.exists():
             return None
-        counts = released_answers(survey, read_counts(path).table)
+        counts = answers_of(read_counts(path).table, survey.design.reported)
         earlier = self.snapshot(survey) if ending == _FINAL else None
         release = Release(survey, counts, ending == _SHOWN, earlier)
         if ending != _SNAPSHOT:
@@ -205,11 +205,6 @@ class Releases:
 
     def _path(self, survey: Published, ending: str) -> Path:
         return self._folder / f"{survey.survey.fingerprint}{ending}"
-
-
-def released_answers(survey: Published, counts: PatternTable) -> PatternTable:
-    """The table of reports from one that may have a category for missing answers as well."""
-    return answers_of(counts, survey.design.reported)
 
 
 def next_release_at(released: int) -> int:

@@ -200,7 +200,7 @@ def test_cross_validation_does_not_test_on_what_it_learnt() -> None:
 BAD = {
     "caution": (lambda m, r: reduced_error(m, r, -1), "caution must be a number from 0 up, got -1"),
     "alpha": (lambda m, r: cost_complexity(m, float("nan")), "alpha must be a number from 0 up"),
-    "folds": (lambda m, r: choose_depth(m, r, folds=1), "folds must be a whole number of at least"),
+    "folds": (lambda m, r: choose_depth(m, r, folds=1), "folds must be a whole number from 2 up"),
     "deepest": (lambda m, r: choose_depth(m, r, deepest=-1), "deepest must be a whole number"),
     "few": (lambda m, r: choose_depth(m, r[:3]), "5 folds need at least 5 records, got 3"),
     "plain": (lambda m, r: choose_depth(DecisionTree(), r), "with a design and a target"),

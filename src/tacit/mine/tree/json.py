@@ -205,22 +205,20 @@ def forest_tree(nodes: object, features: Schema, n_classes: int) -> Tree:
     for node, plain in enumerate(nodes):
         try:
             if isinstance(plain, dict):
-                attribute[node] = a = _split_by(plain, features)
+                if set(plain) != {"attribute", "children"}:
+                    keys = ", ".join(map(repr, plain))
+                    raise FileError(f"a split has 'attribute' and 'children', got {keys}")
+                attribute[node] = a = _attribute(plain["attribute"], features)
                 size = features.sizes[a]
                 child[node, :size] = _children(plain["children"], size, range(node + 1, n))
             else:
-                chances[node] = _chances(plain, n_classes)
+                leaf = finite_numbers(plain, (n_classes,), "the chances of a leaf")
+                if (leaf < 0).any() or abs(leaf.sum() - 1) > _ROUNDING:
+                    raise FileError("the chances of a leaf are negative or do not sum to 1")
+                chances[node] = leaf
         except TacitError as error:
             raise FileError(f"node {node}: {error}") from None
     return Tree.of_chances(attribute, child, chances)
-
-
-def _split_by(plain: dict[str, Any], features: Schema) -> int:
-    if set(plain) != {"attribute", "children"}:
-        raise FileError(
-            f"a split has 'attribute' and 'children', got {', '.join(map(repr, plain))}"
-        )
-    return _attribute(plain["attribute"], features)
 
 
 def _children(given: object, size: int, below: range) -> list[int]:
@@ -230,10 +228,3 @@ def _children(given: object, size: int, below: range) -> list[int]:
         if type(node) is not int or node not in below:
             raise FileError(f"a category leads to node {node!r}; allowed: the nodes after its own")
     return given
-
-
-def _chances(plain: object, n_classes: int) -> Any:
-    chances = finite_numbers(plain, (n_classes,), "the chances of a leaf")
-    if (chances < 0).any() or abs(chances.sum() - 1) > _ROUNDING:
-        raise FileError("the chances of a leaf are negative or do not sum to 1")
-    return chances
