@@ -161,12 +161,9 @@ def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
         note(f"{shown} does not say which design made it; make sure that {design_file} did")
 
 
-# Options that say how people were sampled.
-
-
 @dataclass(frozen=True)
 class DrawnPeople:
-    """Weights, strata and clusters: names of undisguised columns."""
+    """How people were sampled: the undisguised columns of weights, strata and clusters."""
 
     weights: str | None = option(None, metavar="COLUMN", help="The design weight of each record.")
     strata: str | None = option(None, metavar="COLUMN", help="The stratum of each record.")

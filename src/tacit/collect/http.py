@@ -122,15 +122,13 @@ def joined(headers: Iterable[Header]) -> bytes:
     return b"".join(name + b": " + value + b"\r\n" for name, value in headers)
 
 
-# Every reason to refuse a request, as problem details (RFC 9457).
-#
-# The `type` of a problem never changes; the respondent's page has a sentence for each. No response
-# repeats anything from the request.
-
-
 @dataclass(frozen=True)
 class ProblemType:
-    """One kind of refusal; the client may try again after `wait` seconds."""
+    """One kind of refusal; the client may try again after `wait` seconds.
+
+    The `type` of a problem never changes; the respondent's page has a sentence for each. No
+    response repeats anything from the request.
+    """
 
     name: str
     status: int

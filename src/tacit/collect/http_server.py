@@ -46,13 +46,6 @@ from tacit.collect.limits import Prefix, TrustedProxies, prefixes
 from tacit.collect.settings import ServiceSettings
 from tacit.errors import ServiceError
 
-# Limits on open connections, in total and per network.
-#
-# If a limit is reached, a connection that waits for its client (idle, in the middle of a request,
-# or not reading) is dropped for a new one; one whose request is being processed never is. A few
-# connections above the limit are kept for health checks.
-
-
 #: Connections above the limit, on which only health checks are answered.
 SPARE = 64
 #: If the limit is reached, one in so many is dropped at once, because a search looks at all.
@@ -86,7 +79,12 @@ class Connection(Protocol):
 
 
 class Connections:
-    """The open connections by their networks."""
+    """The open connections by their networks.
+
+    If a limit is reached, a connection that waits for its client (idle, in the middle of a request,
+    or not reading) is dropped for a new one; one whose request is being processed never is. A few
+    connections above the limit are kept for health checks.
+    """
 
     def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
@@ -150,15 +148,6 @@ class Connections:
         return young, waiting, -of_one, connection.since
 
 
-# Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
-#
-# Uvicorn waits for a request without a time limit, reads a head of any length, queues any number
-# of requests and does not check all of RFC 9112. Here all of this is limited, and malformed
-# requests get problem details too. Uvicorn also checks and joins the headers of every response and
-# writes head and body separately. An ASGI extension sends an `HttpResponse` with one write instead
-# (decision 0028). Only names of uvicorn without a leading underscore are used.
-
-
 #: Bytes of the request line and the headers.
 MOST_HEAD = 32 << 10
 #: Bytes of a message besides its body: chunk lengths, trailers, what is read to be dropped.
@@ -182,7 +171,16 @@ class _Unread(NamedTuple):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """One connection; `protocol` sets which others are open, and how large a body may be."""
+    """Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
+
+    `protocol` sets which others are open, and how large a body may be.
+
+    Uvicorn waits for a request without a time limit, reads a head of any length, queues any number
+    of requests and does not check all of RFC 9112. Here all of this is limited, and malformed
+    requests get problem details too. Uvicorn also checks and joins the headers of every response
+    and writes head and body separately. An ASGI extension sends an `HttpResponse` with one write
+    instead (decision 0028). Only names of uvicorn without a leading underscore are used.
+    """
 
     open_connections: Connections
     most_body: int

@@ -93,12 +93,6 @@ def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     return parsed if isinstance(parsed, IPv4Address) else parsed.ipv4_mapped or parsed
 
 
-# Rate limits on submissions: per address, and per open survey.
-#
-# Addresses are counted under a keyed hash whose key is drawn at start and never stored; counts
-# stay in memory for one window. The clock is monotonic, so changing the system time has no effect.
-
-
 #: Keys in memory; above this number the oldest window is dropped.
 MOST_KEYS = 200_000
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -164,7 +158,12 @@ class FixedWindow:
 
 
 class AddressRateLimit:
-    """A limit per address, and eight times that limit per IPv6 /48."""
+    """A limit per address, and eight times that limit per IPv6 /48.
+
+    Addresses are counted under a keyed hash whose key is drawn at start and never stored; counts
+    stay in memory for one window. The clock is monotonic, so changing the system time has no
+    effect.
+    """
 
     def __init__(self, limit: RateLimit, proxies: TrustedProxies | None = None) -> None:
         self._window = FixedWindow(limit)

@@ -167,25 +167,23 @@ def saved_covariance(stderr: Array) -> Array:
     return np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
 
 
-# How many latent classes a table of these attributes can identify.
-#
-# Kruskal's condition (Allman, Matias & Rhodes, 2009, theorem 4): if the attributes can be divided
-# into three parts of k1, k2 and k3 joint categories with
-#
-#     min(C, k1) + min(C, k2) + min(C, k3) >= 2 C + 2
-#
-# then almost every model with C classes is determined by the joint distribution, up to the order of
-# its classes. If no division satisfies it, the derivatives of the cells by the parameters decide:
-# at a random model, their rank must be the number of parameters (Goodman, 1974). A design whose
-# channel can be inverted changes neither.
-
-
 #: Entries of the derivatives up to which their rank is computed.
 _ENTRIES = 2**21
 
 
 def is_identified(sizes: Sequence[int], n_classes: int) -> bool:
-    """Whether almost every model with so many classes is determined by its joint distribution."""
+    """Whether almost every model with so many classes is determined by its joint distribution.
+
+    Kruskal's condition (Allman, Matias & Rhodes, 2009, theorem 4): if the attributes can be divided
+    into three parts of k1, k2 and k3 joint categories with
+
+        min(C, k1) + min(C, k2) + min(C, k3) >= 2 C + 2
+
+    then almost every model with C classes is determined by the joint distribution, up to the order
+    of its classes. If no division satisfies it, the derivatives of the cells by the parameters
+    decide: at a random model, their rank must be the number of parameters (Goodman, 1974). A design
+    whose channel can be inverted changes neither.
+    """
     if n_classes == 1:
         return True
     free, cells = n_parameters(tuple(sizes), n_classes), math.prod(sizes)

@@ -30,13 +30,6 @@ from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate
 
-# A Chow-Liu tree as JSON: margins and conditional tables, edges, and the errors of both.
-#
-# Standard errors are saved for the margins and for the tables of edges, parent x child. A model of
-# few cells also saves the covariance of all its tables (rows of the lower triangle), from which the
-# errors of every query follow. Those of a larger model need the reports, which no file contains.
-
-
 CHOW_LIU_TREE = DocumentFormat(
     "chow-liu-tree",
     "model file",
@@ -50,7 +43,13 @@ _EDGE = ("first", "second", "information", "stderr", "p_value", "adjusted_p_valu
 
 
 def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
-    """A fitted tree as plain values."""
+    """A fitted tree as plain values.
+
+    Standard errors are saved for the margins and for the tables of edges, parent x child. A model
+    of few cells also saves the covariance of all its tables (rows of the lower triangle), from
+    which the errors of every query follow. Those of a larger model need the reports, which no file
+    contains.
+    """
     joint, tree = model.model_, model.model_.tree
     units = []
     for v, (names, parent, table) in enumerate(

@@ -30,31 +30,6 @@ from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 from tacit.models.units import UnitReports
 from tacit.reconstruction.likelihood import EMStep, squarem
 
-# Which pairs of attributes depend on each other, beyond the disguise and the sample.
-#
-# For the categories i, j of two attributes, each report contributes
-#
-#     f_ij(y) = W_ij(y) - p_i W_j(y) - p_j W_i(y) + p_i p_j
-#
-# to the estimate of P(i, j) - P(i) P(j), where W are the weights of the report and p the estimated
-# margins. If the attributes are independent, reports are distributed as q = M (p x p), which
-# includes the sampling of true records as well as the disguise, and f has mean 0 and covariance C
-# under q. Two statistics have (k-1)(l-1) degrees of freedom:
-#
-#     S = n m' C^-1 m              m = mean of f over the reports
-#     L = 2 (log-likelihood of the most likely table - that of the most likely independent margins)
-#
-# Without disguise S is Pearson's chi-square. It is too large too often where few records are
-# expected in a cell, and where one coin disguises both attributes and leaves their margins nearly
-# unknown (f then depends on margins that are badly estimated). L, over the channel, is accurate in
-# both cases, but is too large too often for cells with fewer records than expected. The p-value is
-# the larger of both.
-#
-# The p-values of all pairs are adjusted by Holm's method (Scandinavian Journal of Statistics 6,
-# 1979): the probability that any pair of independent attributes has an adjusted p-value of `error`
-# or less is at most `error`, however the pairs depend on each other.
-
-
 #: Pairs of units with more cells, true or reported, are not tested.
 MAX_PAIR_CELLS = 1024
 #: L is computed for pairs whose p-value by S is at most this.
@@ -93,7 +68,30 @@ class PairDependence:
 
 
 def pair_dependence(reports: UnitReports) -> PairDependence:
-    """Test every pair of units whose table is small enough."""
+    """Test every pair of units whose table is small enough.
+
+    For the categories i, j of two attributes, each report contributes
+
+        f_ij(y) = W_ij(y) - p_i W_j(y) - p_j W_i(y) + p_i p_j
+
+    to the estimate of P(i, j) - P(i) P(j), where W are the weights of the report and p the
+    estimated margins. If the attributes are independent, reports are distributed as q = M (p x p),
+    which includes the sampling of true records as well as the disguise, and f has mean 0 and
+    covariance C under q. Two statistics have (k-1)(l-1) degrees of freedom:
+
+        S = n m' C^-1 m              m = mean of f over the reports
+        L = 2 (log-likelihood of the likeliest table - that of the likeliest independent margins)
+
+    Without disguise S is Pearson's chi-square. It is too large too often where few records are
+    expected in a cell, and where one coin disguises both attributes and leaves their margins nearly
+    unknown (f then depends on margins that are badly estimated). L, over the channel, is accurate
+    in both cases, but is too large too often for cells with fewer records than expected. The
+    p-value is the larger of both.
+
+    The p-values of all pairs are adjusted by Holm's method (Scandinavian Journal of Statistics 6,
+    1979): the probability that any pair of independent attributes has an adjusted p-value of
+    `error` or less is at most `error`, however the pairs depend on each other.
+    """
     sizes, reported = np.array(reports.sizes), np.array(reports.reports)
     pairs = np.array(list(combinations(range(len(sizes)), 2)), np.intp).reshape(-1, 2)
     cells = np.maximum(sizes[pairs].prod(axis=1), reported[pairs].prod(axis=1))

@@ -50,23 +50,6 @@ class PriorTable:
         )
 
 
-# Priors of questions with conditions: an adversary knows which combinations cannot occur.
-#
-# A table per attribute leaves out that an answer excludes others, and what follows from it would
-# look more private than it is. So the attributes that conditions tie together share one table,
-# which is 0 where a record cannot occur:
-#
-#     nothing known    each question's answers equally likely among those who are asked
-#     known margins    the table with these margins by iterative proportional fitting (Deming &
-#                      Stephan, 1940), from their product on the cells that can occur
-#     joint tables     as given; an estimated one is restricted to the cells that can occur
-#
-# Margins and zeros determine the table of a question and its condition, or of a chain of
-# conditions. Of two questions with the same condition they do not: how their answers go together is
-# then assumed, which is no more than a guess. Tables of more than MAX_TIED cells stay apart; how
-# their answers go together is not known either.
-
-
 #: Attributes whose joint table would be larger are not tied.
 MAX_TIED = 2**14
 #: Rounds of iterative proportional fitting, and how well margins must agree at the end.
@@ -117,6 +100,20 @@ def tied_tables(blocks: Sequence[PriorTable], design: Design) -> list[PriorTable
     """The tables of a prior, those that conditions tie together as one.
 
     Estimated tables are not joined: their margins contradict each other by their errors.
+
+    A table per attribute leaves out that an answer excludes others, and what follows from it would
+    look more private than it is. So the attributes that conditions tie together share one table,
+    which is 0 where a record cannot occur:
+
+        nothing known    each question's answers equally likely among those who are asked
+        known margins    the table with these margins by iterative proportional fitting (Deming &
+                         Stephan, 1940), from their product on the cells that can occur
+        joint tables     as given; an estimated one is restricted to the cells that can occur
+
+    Margins and zeros determine the table of a question and its condition, or of a chain of
+    conditions. Of two questions with the same condition they do not: how their answers go together
+    is then assumed, which is no more than a guess. Tables of more than MAX_TIED cells stay apart;
+    how their answers go together is not known either.
     """
     if not design.conditions:
         return list(blocks)

@@ -343,24 +343,6 @@ def _retold(table: Array, stated: Array) -> Array:
     return retold
 
 
-# What a published model lets others infer about one person, with and without a report of hers.
-#
-# A model that is learnt from disguised reports costs no privacy beyond that of the reports: it is
-# computed from them (post-processing, Dwork & Roth 2014, proposition 2.1). But it tells how answers
-# go together, and so it also tells about people who are like others, whether they took part or not.
-# Each figure is for someone who knows how common the answers are, and besides
-#
-#     NOTHING   nothing
-#     REPORT    the whole disguised record of the person
-#     MODEL     her disguised record and the model
-#     OTHERS    her true answers to all other questions, and the model
-#     ALL       her disguised record, her true answers to all other questions, and the model
-#
-# A model enters as a prior that ties answers together: `told_priors` of rules, `class_prior` of
-# naive Bayes, `mixture_prior` of latent classes. Figures are None where it ties more categories
-# together than can be measured.
-
-
 NOTHING, REPORT, MODEL, OTHERS, ALL = "nothing", "report", "model", "others", "all"
 
 
@@ -377,7 +359,23 @@ class Inference:
 def inferences(
     design: Design, prior: Prior, told: Prior | None, names: Sequence[str], limits: Limits
 ) -> list[Inference]:
-    """What can be inferred of these attributes; `told` is the prior of someone with the model."""
+    """What can be inferred of these attributes; `told` is the prior of someone with the model.
+
+    A model that is learnt from disguised reports costs no privacy beyond that of the reports: it is
+    computed from them (post-processing, Dwork & Roth 2014, proposition 2.1). But it tells how
+    answers go together, and so it also tells about people who are like others, whether they took
+    part or not. Each figure is for someone who knows how common the answers are, and besides
+
+        NOTHING   nothing
+        REPORT    the whole disguised record of the person
+        MODEL     her disguised record and the model
+        OTHERS    her true answers to all other questions, and the model
+        ALL       her disguised record, her true answers to all other questions, and the model
+
+    A model enters as a prior that ties answers together: `told_priors` of rules, `class_prior` of
+    naive Bayes, `mixture_prior` of latent classes. Figures are None where it ties more categories
+    together than can be measured.
+    """
     inferred = []
     for name in names:
         single = prior.table([name])[:, 0]

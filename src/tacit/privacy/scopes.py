@@ -40,16 +40,15 @@ from tacit.privacy.risk import (
 )
 from tacit.records import Progress
 
-# The exact risk of a part of a record whose joint table fits in memory.
-#
-# The table of the prior is passed through the channel group by group (see `Kernel`), with every
-# group's sum, squares or largest product as the target asks; the Kronecker product of the groups is
-# never built, and a prior that ties groups together is no obstacle.
-
 
 @dataclass(frozen=True)
 class JointGroups:
-    """Groups that the prior ties together, with its tables: one axis per group, then the priors."""
+    """Groups that the prior ties together, with its tables: one axis per group, then the priors.
+
+    The table of the prior is passed through the channel group by group (see `Kernel`), with every
+    group's sum, squares or largest product as the target asks; the Kronecker product of the groups
+    is never built, and a prior that ties groups together is no obstacle.
+    """
 
     factors: tuple[Factor, ...]
     kernels: tuple[Kernel, ...]
@@ -163,29 +162,6 @@ def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> R
     return risk_of_sums(total, squares, peak, given, flat_prior, part.slack)
 
 
-# The risk of a part of a record too large for its joint table, by Monte Carlo over reports.
-#
-# A group of such a part keeps the truth with probability theta or else disguises attribute by
-# attribute,
-#
-#     M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta,
-#
-# and the prior is a product of small tables t_b. Given the set S of groups that kept the truth,
-# every sum over true records is a product of small sums, which are tables over the report:
-#
-#     J(y)       = sum_S prod_g w_g(S) prod_b t_b,S(y)
-#     w_g(S)     = theta in S, rest outside
-#     t_b,S(y)   = t_b summed against B_a over the attributes of groups outside S, at y elsewhere
-#
-# and likewise for sum_x J^2, with theta^2 + 2 theta rest B(y, y) and rest^2 B^2, and for max_x J,
-# with theta + rest B(y, y) and the largest products. There are 2^groups sets S, but a group of one
-# attribute never adds to them: it is one matrix. Reports are drawn, never their posteriors, so the
-# standard error is that of a mean over y. A sample does not show the worst posterior: its bound
-# from epsilon is given instead, p e / (p e + 1 - p) with e = exp(epsilon) and p the largest prior
-# (1 where epsilon is infinite). A group among others that the prior ties to it is measured for one
-# who also knows which other groups kept the truth: a bound on the safe side.
-
-
 Flags = tuple[bool, ...]
 
 #: Priors of a stack that are sampled, and reports drawn for each but the first, at least.
@@ -197,10 +173,30 @@ _MOST_GROUPS = 8
 
 
 class Sampled:
-    """The risks of a part, for every prior of the stack.
+    """The risks of a part too large for its joint table, by Monte Carlo, for every prior.
 
     Of an estimated prior's draws only the first few are sampled, and more lightly, then taken in
     turn: they say how wide the interval is, the prior itself where it lies.
+
+    A group of such a part keeps the truth with probability theta or else disguises attribute by
+    attribute,
+
+        M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a],      rest = 1 - theta,
+
+    and the prior is a product of small tables t_b. Given the set S of groups that kept the truth,
+    every sum over true records is a product of small sums, which are tables over the report:
+
+        J(y)       = sum_S prod_g w_g(S) prod_b t_b,S(y)
+        w_g(S)     = theta in S, rest outside
+        t_b,S(y)   = t_b summed against B_a over the attributes of groups outside S, at y elsewhere
+
+    and likewise for sum_x J^2, with theta^2 + 2 theta rest B(y, y) and rest^2 B^2, and for max_x J,
+    with theta + rest B(y, y) and the largest products. There are 2^groups sets S, but a group of
+    one attribute never adds to them: it is one matrix. Reports are drawn, never their posteriors,
+    so the standard error is that of a mean over y. A sample does not show the worst posterior: its
+    bound from epsilon is given instead, p e / (p e + 1 - p) with e = exp(epsilon) and p the largest
+    prior (1 where epsilon is infinite). A group among others that the prior ties to it is measured
+    for one who also knows which other groups kept the truth: a bound on the safe side.
     """
 
     exact = False
@@ -711,14 +707,6 @@ def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:
         yield Prior(prior.schema, tuple(blocks), prior.source)
 
 
-# What one sent answer says: how many who send it have another true answer.
-#
-#     hidden(c) = P(true != c | reported = c) = 1 - M[c, c] p(c) / sum_x M[c, x] p(x)
-#
-# These are the numbers that respondents are told, so they are taken at the pessimistic end. Where
-# reports have categories of their own, the likeliest true answer is named instead.
-
-
 @dataclass(frozen=True)
 class SentAnswer:
     """One reported category of an attribute.
@@ -726,6 +714,11 @@ class SentAnswer:
     `hidden` is the share of those who send it whose true answer is another one, `guess` the
     likeliest true answer, right with probability `certainty`. `own` says whether the report is
     in the attribute's own categories; if not, `hidden` is 1 - certainty.
+
+        hidden(c) = P(true != c | reported = c) = 1 - M[c, c] p(c) / sum_x M[c, x] p(x)
+
+    These are the numbers that respondents are told, so they are taken at the pessimistic end. Where
+    reports have categories of their own, the likeliest true answer is named instead.
     """
 
     attribute: str

@@ -35,12 +35,6 @@ from tacit.collect.store.database import (
 )
 from tacit.errors import StoreError, Unavailable
 
-# Settings of a PostgreSQL server that keep the order or the time of responses.
-#
-# They are checked at every start. Each one becomes a warning that says what is kept and how the
-# administrator can stop it.
-
-
 _SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY (:names)"
 _SLOTS = "SELECT slot_name FROM pg_replication_slots ORDER BY slot_name"
 _MAY_CHECKPOINT = """
@@ -79,7 +73,11 @@ RISKS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def warnings(connection: Connection) -> list[str]:
-    """A sentence for each setting that keeps order or time, and about the write-ahead log."""
+    """A sentence for each setting that keeps order or time, and about the write-ahead log.
+
+    They are checked at every start. Each one becomes a warning that says what is kept and how the
+    administrator can stop it.
+    """
     found = connection.execute(text(_SETTINGS), {"names": list(RISKS)})
     values: dict[str, str] = {row.name: row.setting for row in found}
     said = [

@@ -174,13 +174,13 @@ def unpacked(words: Words, n_attributes: int) -> Codes:
 
 
 class BitCells(StoredCells[Words]):
-    """Cells of packed records. The rows of a cell with class 0 come before those with class 1.
+    """Cells of yes/no records, packed into 64-bit words.
 
-    A record is a row of words, one bit per attribute. The ones of each bit are counted in the
-    smaller half of a split; those of the other half are the rest. Many rows are first reduced by
-    carry-save adders: 31 rows become 5, whose bits count 1, 2, 4, 8 and 16 (Harley & Seal; Warren,
-    Hacker's Delight, section 5-1). Few rows are unpacked into bytes, of which 255 can be added
-    without a carry.
+    The rows of a cell with class 0 come before those with class 1. A record is a row of words, one
+    bit per attribute. The ones of each bit are counted in the smaller half of a split; those of the
+    other half are the rest. Many rows are first reduced by carry-save adders: 31 rows become 5,
+    whose bits count 1, 2, 4, 8 and 16 (Harley & Seal; Warren, Hacker's Delight, section 5-1). Few
+    rows are unpacked into bytes, of which 255 can be added without a carry.
     """
 
     def __init__(self, target: int, unit: float, counts: Array, stores: list[Words | None]) -> None:
