@@ -148,7 +148,7 @@ def test_intervals_from_results_that_respondents_report_cover_the_accuracy() -> 
     answers = personal.reshape(-1, 4)
     results = (population.predict(answers[:, 1:]) == answers[:, 0]).reshape(shape[:2])
     found = [
-        personal_accuracy(population, codes, population.design, "a0", results=own)
+        personal_accuracy(population, codes, population.design, own, "a0")
         for codes, own in zip(reported, results[:, : n // 2], strict=True)
     ]
     stacked = [np.array([getattr(e, k) for e in found]) for k in ("value", "stderr")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturb
 from tacit.core.channel.related import KeepOrDifferWeights
 from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
-from tacit.evaluate import accuracy, complement_accuracy, confusion, personal_accuracy, recall
+from tacit.evaluate import accuracy, confusion, personal_accuracy, recall
 from tacit.evaluate.accuracy import (
     FEW_COPIES,
     MAX_COPIES,
@@ -260,33 +261,34 @@ def test_any_function_of_a_record_has_a_mean() -> None:
 
 @pytest.mark.parametrize("theta", [0.2, "2/3", 0.9, 1])
 def test_the_complement_set_gives_the_general_estimate(theta: Any) -> None:
+    """Du & Zhan (2003, section 4.3): the share of S and of its complements classified correctly."""
     design = binary(5, 1, theta)
     reported = disguise(records_of(design.schema, 300), design, np.random.default_rng(1))
     general = accuracy(Hashing(2), reported, design, "a2")
-    printed = complement_accuracy(Hashing(2), reported, design, "a2")
-    assert abs(general.value - printed.value) < ROUNDING
-    assert abs(general.stderr - printed.stderr) < ROUNDING
+    others, keep = [0, 1, 3, 4], float(Fraction(theta))
+    kept, flipped = (
+        Hashing(2).predict(codes[:, others]) == codes[:, 2] for codes in (reported, 1 - reported)
+    )
+    printed = (keep * kept - (1 - keep) * flipped) / (2 * keep - 1)
+    assert abs(general.value - printed.mean()) < ROUNDING
+    assert abs(general.stderr - printed.std() / math.sqrt(300)) < ROUNDING
 
 
 def test_the_known_personal_accuracy_gives_the_general_estimate() -> None:
-    design = Design(Schema(attributes_of((2, 3, 2))), [
-        Group(["a1", "a2", "a0"], unrelated(0.6, {"a0": [0.3, 0.7], "a1": [0.2, 0.3, 0.5],
-                                                  "a2": [0.5, 0.5]})),
-    ])  # fmt: skip
+    """Zhan & Matwin (section 3.4), P(Y cc) summed over all personal answers."""
+    margins = {"a0": [0.3, 0.7], "a1": [0.2, 0.3, 0.5], "a2": [0.5, 0.5]}
+    schema, theta = Schema(attributes_of((2, 3, 2))), 0.6
+    design = Design(schema, [Group(["a1", "a2", "a0"], unrelated(theta, margins))])
     reported = disguise(records_of(design.schema, 300), design, np.random.default_rng(1))
     general = accuracy(Hashing(3), reported, design, "a1")
-    printed = personal_accuracy(Hashing(3), reported, design, "a1")
-    assert abs(general.value - printed.value) < ROUNDING
-    assert abs(general.stderr - printed.stderr) < ROUNDING
-
-
-def test_personal_answers_of_many_attributes_are_drawn() -> None:
-    schema = Schema(attributes_of((2,) * 20))
-    design = Design(schema, [Group(list(schema.names), unrelated(0.5, [0.3, 0.7]))])
-    reported = disguise(records_of(schema, 400), design, np.random.default_rng(1))
-    printed = personal_accuracy(Hashing(2), reported, design, "a3")
-    general = accuracy(Hashing(2), reported, design, "a3", draws=64)
-    assert abs(printed.value - general.value) < STRAY * 0.5 / math.sqrt(400 * 64)
+    cells = np.indices((2, 3, 2)).reshape(3, -1).T
+    chances = np.einsum("i,j,k->ijk", *margins.values()).ravel()
+    right, personal = (
+        Hashing(3).predict(codes[:, [0, 2]]) == codes[:, 1] for codes in (reported, cells)
+    )
+    printed = (right - (1 - theta) * (chances @ personal)) / theta
+    assert abs(general.value - printed.mean()) < ROUNDING
+    assert abs(general.stderr - printed.std() / math.sqrt(300)) < ROUNDING
 
 
 def test_reported_results_have_the_error_of_paired_differences() -> None:
@@ -301,26 +303,23 @@ def test_reported_results_have_the_error_of_paired_differences() -> None:
     results = model.predict(personal[:, 1:]) == personal[:, 0]
     right = model.predict(reported[:, 1:]) == reported[:, 0]
     each = (right - (1 - theta) * results) / theta
-    found = personal_accuracy(model, reported, design, "a0", results=results)
+    found = personal_accuracy(model, reported, design, results, "a0")
     assert abs(found.value - each.mean()) < ROUNDING
     relative = STRAY / math.sqrt(n)  # of a standard deviation, for values of bounded spread
     assert abs(found.stderr / (each.std() / math.sqrt(n)) - 1) < relative
-    part = personal_accuracy(model, reported, design, "a0", results=results[:1000])
+    part = personal_accuracy(model, reported, design, results[:1000], "a0")
     assert part.stderr > found.stderr
 
 
-def test_the_papers_forms_refuse_other_designs() -> None:
+def test_results_of_respondents_need_one_group_that_replaces_answers() -> None:
     two = binary(4, 2)
     codes = records_of(two.schema, 10)
-    with pytest.raises(DesignError, match=r"one related group of yes/no"):
-        complement_accuracy(Hashing(2), codes, two, "a0")
-    with pytest.raises(DesignError, match=r"one group of unrelated"):
-        personal_accuracy(Hashing(2), codes, binary(4), "a0")
+    for design in (two, binary(4)):
+        with pytest.raises(DesignError, match=r"one group of unrelated"):
+            personal_accuracy(Hashing(2), codes, design, [0, 1], "a0")
     lost = Design(two.schema, [Group(two.schema.names, unrelated(0, [0.5, 0.5]))])
     with pytest.raises(SingularChannelError, match=r"theta"):
-        personal_accuracy(Hashing(2), codes, lost, "a0")
-    with pytest.raises(SingularChannelError, match=r"1/2"):
-        complement_accuracy(Hashing(2), codes, binary(4, 1, "1/2"), "a0")
+        personal_accuracy(Hashing(2), codes, lost, [0, 1], "a0")
 
 
 @pytest.mark.parametrize("results", [[], [0, 2], [[0, 1]], ["yes"], [0] * 11])
@@ -328,7 +327,7 @@ def test_results_must_be_zeros_and_ones_of_respondents(results: Any) -> None:
     schema = Schema(attributes_of((2, 2)))
     design = Design(schema, [Group(["a0", "a1"], unrelated(0.5, [0.5, 0.5]))])
     with pytest.raises(DataError, match=r"results must be a list of 0 and 1"):
-        personal_accuracy(Hashing(2), records_of(schema, 10), design, "a0", results=results)
+        personal_accuracy(Hashing(2), records_of(schema, 10), design, results, "a0")
 
 
 # Models -------------------------------------------------------------------------------------

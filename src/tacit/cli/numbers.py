@@ -24,7 +24,6 @@ from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of
 from tacit.quantitative import Scrambling
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.sampling.sampled_records import SamplingArguments
 from tacit.records import (
     Origin,
     check_apart,
@@ -223,20 +222,19 @@ def estimate_numbers(
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 
-def _sample(people: DrawnPeople, data: Path, answered: Mask) -> SamplingArguments:
+def _sample(people: DrawnPeople, data: Path, answered: Mask) -> dict[str, Any]:
     """The columns of the sample, of the records that have a number."""
-    given: Any = dict(people.arguments)
-    frame: Any = read_frame(data) if given else None
-    for argument, name in given.items():
+    sample = people.arguments
+    frame: Any = read_frame(data) if sample else None
+    for argument, name in sample.items():
         if isinstance(name, str):
             _check_column(data, frame, name)
-            given[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
-    sample: SamplingArguments = given
+            sample[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
     return sample
 
 
 def _estimates(
-    reported: Array, scrambling: Scrambling, bins: int | None, sample: SamplingArguments
+    reported: Array, scrambling: Scrambling, bins: int | None, sample: dict[str, Any]
 ) -> list[Estimate]:
     moments = (quantitative.mean, quantitative.variance)
     estimates = [moment(reported, scrambling, **sample) for moment in moments]

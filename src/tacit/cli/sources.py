@@ -20,7 +20,6 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.sampling import ERROR_METHODS
-from tacit.reconstruction.sampling.sampled_records import SamplingArguments
 from tacit.records import (
     PatternTable,
     answers_of,
@@ -190,13 +189,10 @@ class DrawnPeople:
         return {n: getattr(self, n) for n in names if getattr(self, n) is not None}
 
     @property
-    def arguments(self) -> SamplingArguments:
+    def arguments(self) -> dict[str, Any]:
         """The arguments of `reconstruct` that the options stand for."""
-        found: Any = self._columns()
-        if self.errors is not None:
-            found["errors"] = ERROR_METHODS[self.errors]
-        chosen: SamplingArguments = found
-        return chosen
+        errors = {} if self.errors is None else {"errors": ERROR_METHODS[self.errors]}
+        return self._columns() | errors
 
 
 @dataclass(frozen=True)

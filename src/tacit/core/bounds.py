@@ -101,16 +101,13 @@ def envelope(experiments: tuple[Experiment, ...]) -> Experiment:
     """The least experiment that dominates all: increments of the concave hull of ROC curves."""
     hull: list[tuple[Fraction, Fraction]] = []
     for point in sorted({point for experiment in experiments for point in _curve(experiment)}):
-        while len(hull) > 1 and _turns_left(hull[-2], hull[-1], point):
+        while len(hull) > 1:
+            (x0, y0), (x1, y1) = hull[-2:]
+            if (x1 - x0) * (point[1] - y0) < (y1 - y0) * (point[0] - x0):
+                break
             hull.pop()
         hull.append(point)
     return _experiment((b[0] - a[0], b[1] - a[1]) for a, b in pairwise(hull))
-
-
-def _turns_left(
-    a: tuple[Fraction, Fraction], b: tuple[Fraction, Fraction], c: tuple[Fraction, Fraction]
-) -> bool:
-    return (b[0] - a[0]) * (c[1] - a[1]) >= (b[1] - a[1]) * (c[0] - a[0])
 
 
 #: Choices of experiments that are tried before each group gets its dominating one.

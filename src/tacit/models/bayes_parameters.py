@@ -264,9 +264,14 @@ def _maxima(
     """
     step = partial(model.step, alpha=alpha)
     first = squarem(step, start, model.repair, TOLERANCE, MAX_ITERATIONS)
-    mirrored = _mirrored(model, design, target, first[0])
-    if mirrored is None:
+    group = design.group_of(target)
+    if group.coin.flip_odds(design.attributes_of(group)) is None:
         return first, None
+    prior, tables = model.split(first[0])
+    for name in group.attributes:
+        column = design.schema.index(name)
+        tables[column] = tables[column][:, ::-1]
+    mirrored = model.join(prior[::-1], [table[::-1] for table in tables])
     behind = first[1].log_likelihood - step(mirrored).log_likelihood
     if behind * model.n_records > _HOPELESS:
         return first, None
@@ -274,20 +279,6 @@ def _maxima(
     if second[1].log_likelihood > first[1].log_likelihood:
         return second, first
     return first, second
-
-
-def _mirrored(
-    model: ConditionalModel, design: Design, target: str, parameters: Array
-) -> Array | None:
-    """The model with every answer of the target's group turned; None if it cannot be turned."""
-    group = design.group_of(target)
-    if group.coin.flip_odds(design.attributes_of(group)) is None:
-        return None
-    prior, tables = model.split(parameters)
-    for name in group.attributes:
-        column = design.schema.index(name)
-        tables[column] = tables[column][:, ::-1]
-    return model.join(prior[::-1], [table[::-1] for table in tables])
 
 
 def _contradicted(

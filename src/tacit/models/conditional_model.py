@@ -22,7 +22,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -387,7 +387,8 @@ class ConditionalModel:
                 sums, chunk.strategies(weights), chunk.codes, strict=True
             ):
                 for total, cells in zip(own, codes, strict=True):
-                    _add_by_cell(total, cells, weighted)
+                    for row, weight in zip(chain(*total), chain(*weighted), strict=True):
+                        row += np.bincount(cells, weight, row.size)
         return log_likelihood, classes, sums
 
     def _posteriors(
@@ -431,13 +432,6 @@ def _look_up(tables: BlockTables, codes: Sequence[Index]) -> tuple[Array, Array]
             log_scale += _rescale(product)
         product *= table.take(own, axis=2)
     return product, log_scale
-
-
-def _add_by_cell(total: Array, cells: Index, weights: Array) -> None:
-    """Add weights of patterns to their cells; strategies x classes x cells."""
-    for own, by_class in zip(total, weights, strict=True):
-        for row, weight in zip(own, by_class, strict=True):
-            row += np.bincount(cells, weight, row.size)
 
 
 def _rescale(values: Array) -> Array:

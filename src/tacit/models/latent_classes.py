@@ -17,10 +17,11 @@ reports have no information makes all figures that it changes unknown (NaN).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -281,7 +282,19 @@ def near_maxima(
     for number, (start, _) in enumerate(tried[: search.finalists], start=1):
         ended.append(iterate(start, search.iterations))
         tell(0.4 + 0.4 * number / search.finalists)
-    best = _flipped(model, point.flipped, max(ended, key=_likelihood), iterate, search)
+    best = max(ended, key=_likelihood)
+    # Go on with one class flipped in one group, while this is likelier.
+    improved = model.n_classes > 1
+    while improved:
+        improved = False
+        for group, member in product(point.flipped, range(model.n_classes)):
+            prior, tables = model.split(best[0].copy())
+            for attribute in group:
+                tables[attribute][member] = tables[attribute][member][::-1]
+            short = iterate(model.join(prior, tables), search.first)
+            if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
+                best, improved = iterate(short[0], search.iterations), True
+                break
     return [best, *ended]
 
 
@@ -304,36 +317,6 @@ def _in_order(model: LatentModel, parameters: Array) -> Array:
 
 def _likelihood(maximum: tuple[Array, Convergence]) -> float:
     return maximum[1].log_likelihood
-
-
-def _flipped(
-    model: LatentModel,
-    groups: Sequence[Sequence[int]],
-    best: tuple[Array, Convergence],
-    iterate: Callable[[Array, int], tuple[Array, Convergence]],
-    search: Search,
-) -> tuple[Array, Convergence]:
-    """Go on from the best maximum with one class flipped in one group, while this is likelier."""
-    improved = model.n_classes > 1 and bool(groups)
-    while improved:
-        improved = False
-        for start in _with_a_flipped_class(model, groups, best[0]):
-            short = iterate(start, search.first)
-            if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
-                best, improved = iterate(short[0], search.iterations), True
-                break
-    return best
-
-
-def _with_a_flipped_class(
-    model: LatentModel, groups: Sequence[Sequence[int]], parameters: Array
-) -> Iterator[Array]:
-    for group in groups:
-        for member in range(model.n_classes):
-            prior, tables = model.split(parameters.copy())
-            for attribute in group:
-                tables[attribute][member] = tables[attribute][member][::-1]
-            yield model.join(prior, tables)
 
 
 def flipped_groups(design: Design) -> list[list[int]]:

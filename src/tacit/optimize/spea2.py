@@ -153,15 +153,15 @@ def _mixed(matrices: Array, problem: FrontProblem) -> Array:
 _HIGHEST = 1.0
 
 
-def fitness(privacies: Array, errors: Array, neighbour: int) -> Array:
+def fitness(privacies: Array, errors: Array) -> Array:
     """Fitness of each channel; lower is better."""
     better = (privacies[:, None] >= privacies) & (errors[:, None] <= errors)
     dominates = (better & ~better.T).astype(np.float64)
     raw = dominates.sum(axis=1) @ dominates
     heights = np.minimum(errors, _HIGHEST)
     squares = (privacies[:, None] - privacies) ** 2 + (heights[:, None] - heights) ** 2
-    near = min(neighbour, len(errors) - 1)
-    sigma = np.sqrt(np.partition(squares, near, axis=1)[:, near])
+    nearest = min(1, len(errors) - 1)
+    sigma = np.sqrt(np.partition(squares, nearest, axis=1)[:, nearest])
     return np.asarray(raw + 1 / (sigma + 2))
 
 
@@ -320,8 +320,8 @@ _FIRST = 500
 class Spea2:
     """The sizes of the paper: N_Q, N_V, L, N_Omega; then those it leaves open.
 
-    rate: how often a child is mutated. neighbour: k of the density. patience: generations
-    without a change of Omega after which it ends (None: never). seed: of all randomness.
+    rate: how often a child is mutated. patience: generations without a change of Omega after
+    which it ends (None: never). seed: of all randomness.
     resume: the state of an earlier search of the same problem (`Front.state`, or a search file by
     `SearchState.from_json`), to go on from: `generations` counts all, those before too.
     keep: called with the state every thousand generations and at the end, to save it.
@@ -332,7 +332,6 @@ class Spea2:
     generations: int = 20_000
     omega: int = 1000
     rate: float = 0.7
-    neighbour: int = 1
     patience: int | None = None
     seed: int = 0
     resume: SearchState | None = None
@@ -341,7 +340,6 @@ class Spea2:
     def __post_init__(self) -> None:
         for name, least in (("population", 2), ("archive", 2), ("generations", 0), ("omega", 2)):
             check_size(getattr(self, name), name, least)
-        check_size(self.neighbour, "neighbour", 1)
         check_size(self.seed, "seed", 0)
         if self.patience is not None:
             check_size(self.patience, "patience", 1)
@@ -385,7 +383,7 @@ class Spea2:
     ) -> SearchState:
         """One generation, steps 1 to 6 of the paper's algorithm; changes Omega in place."""
         union = state.population + state.archive
-        fit = fitness(union.privacy, union.error, self.neighbour)
+        fit = fitness(union.privacy, union.error)
         chosen = select(union.privacy, union.error, fit, self.archive)
         archive = union.take(chosen)
         half = -(-self.population // 2)

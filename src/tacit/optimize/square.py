@@ -136,23 +136,45 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
     edges, offset = polytope.edges
     offset = offset.copy()
     offset[-1] = accuracy
+    moves, directions = polytope.moves, polytope.directions
+    top = directions[: n * n]
     x = polytope.inside(matrix, accuracy)
     slack = edges @ x + offset
     value = _value(x, n, p)
     target = 0.1 * value / len(slack)
     dual = target / slack
     for _ in range(_MOST_STEPS):
+        barrier = (moves.T * (dual / slack)) @ moves
         try:
-            move, dual_move = _newton(polytope, x, slack, dual, target)
+            gradient, convex, concave = _derivatives(x[: n * n].reshape(n, n), p)
+            convex = top.T @ convex @ top + barrier
+            factor = factored(convex - top.T @ concave @ top, convex)
         except LinAlgError:  # as far as doubles go
             break
-        x, slack, dual, length = _advance(
-            polytope, (x, slack, dual), (move, dual_move), target, offset
-        )
+        side = top.T @ gradient - moves.T @ (target / slack)
+        move = -cho_solve(factor, side, check_finite=False)
+        change, along = moves @ move, directions @ move
+        dual_move = target / slack - dual - dual / slack * change
+        # As far along the step as the border and the sum of f and barrier allow.
+        before = _value(x, n, p) - target * np.log(slack).sum()
+        slope = float(gradient @ along[: n * n] - target * (change / slack).sum())
+        length = longest(slack, change)
+        while length > 1e-10:
+            after = _value(x + length * along, n, p)
+            after -= target * np.log(slack + length * change).sum()
+            if after <= before + 1e-4 * length * slope + 1e-12 * abs(before):
+                break
+            length /= 2
+        else:
+            break
+        x = x + length * along
+        slack = edges @ x + offset
+        dual = dual + longest(dual, dual_move) * dual_move
+        dual = np.clip(dual, 1e-3 * target / slack, 1e3 * target / slack)
         gap = float(slack @ dual)
         if length > 0.1:
             target = min(target, 0.2 * gap / len(slack))
-        if (gap < _PRECISION * _value(x, n, p) and length > 0.1) or length == 0:
+        if gap < _PRECISION * _value(x, n, p) and length > 0.1:
             break
     joint = np.maximum(x[: n * n].reshape(n, n), 0)
     channel = np.asarray(joint / joint.sum(axis=0))
@@ -160,51 +182,6 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
     trimmed = np.where(channel < _NEARLY_ZERO, 0, channel)
     trimmed /= trimmed.sum(axis=0)
     return trimmed if polytope.fits(trimmed, accuracy, GUARD / 2) else channel
-
-
-def _newton(
-    polytope: Polytope, x: Array, slack: Array, dual: Array, target: float
-) -> tuple[Array, Array]:
-    """The step of x in the directions Z, and that of the multipliers."""
-    n, p = polytope.problem.n, polytope.problem.p
-    gradient, convex, concave = _derivatives(x[: n * n].reshape(n, n), p)
-    moves, directions = polytope.moves, polytope.directions
-    barrier = (moves.T * (dual / slack)) @ moves
-    top = directions[: n * n]
-    side = top.T @ gradient - moves.T @ (target / slack)
-    convex = top.T @ convex @ top + barrier
-    factor = factored(convex - top.T @ concave @ top, convex)
-    move = -cho_solve(factor, side, check_finite=False)
-    return move, target / slack - dual - dual / slack * (moves @ move)
-
-
-def _advance(
-    polytope: Polytope,
-    at: tuple[Array, Array, Array],
-    step: tuple[Array, Array],
-    target: float,
-    offset: Array,
-) -> tuple[Array, Array, Array, float]:
-    """As far along the step as the border and the sum of f and barrier allow."""
-    x, slack, dual = at
-    n, p = polytope.problem.n, polytope.problem.p
-    change, along = polytope.moves @ step[0], polytope.directions @ step[0]
-    length = longest(slack, change)
-    before = _value(x, n, p) - target * np.log(slack).sum()
-    gradient, _, _ = _derivatives(x[: n * n].reshape(n, n), p, False)
-    slope = float(gradient @ along[: n * n] - target * (change / slack).sum())
-    while length > 1e-10:
-        there = slack + length * change
-        after = _value(x + length * along, n, p) - target * np.log(there).sum()
-        if after <= before + 1e-4 * length * slope + 1e-12 * abs(before):
-            break
-        length /= 2
-    else:
-        return x, slack, dual, 0.0
-    x = x + length * along
-    dual = dual + longest(dual, step[1]) * step[1]
-    slack = polytope.edges[0] @ x + offset
-    return x, slack, np.clip(dual, 1e-3 * target / slack, 1e3 * target / slack), length
 
 
 def _value(x: Array, n: int, p: Array) -> float:
@@ -218,7 +195,7 @@ def _value(x: Array, n: int, p: Array) -> float:
     return value if value > 0 else np.inf
 
 
-def _derivatives(joint: Array, p: Array, second: bool = True) -> tuple[Array, Array, Array]:
+def _derivatives(joint: Array, p: Array) -> tuple[Array, Array, Array]:
     """Gradient of f by J and the convex and concave parts of its second derivative."""
     n = len(p)
     reports = joint.sum(axis=1)
@@ -228,8 +205,6 @@ def _derivatives(joint: Array, p: Array, second: bool = True) -> tuple[Array, Ar
     by_gram, by_inverse = posteriors @ gram, posteriors @ inverse
     worth = by_gram @ posteriors.T
     gradient = -2 * by_gram + np.diag(worth)[:, None]
-    if not second:
-        return gradient.ravel(), np.empty(0), np.empty(0)
     convex = np.einsum("zi,yj->yizj", by_inverse, by_gram)
     convex += np.einsum("zi,yj->yizj", by_gram, by_inverse)
     convex += worth[:, None, :, None] * inverse[None, :, None, :]

@@ -13,7 +13,7 @@ do with negative shares: `printed` multiplies them unchanged, `cut` cuts them at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -166,30 +166,6 @@ def _along(values: Array, people: Array) -> Array:
     return np.asarray(start[..., None] + (by_class[..., 1] - by_class[..., 0]) @ x)
 
 
-def repeated_scores(
-    population: Population,
-    theta: float,
-    scheme: tuple[Reported, Restored],
-    repeats: Iterable[tuple[Division, np.random.Generator]],
-) -> dict[str, Array]:
-    """Accuracy of both ways on the true test records, one score per repeat."""
-    report, restore = scheme
-    tables, tested = [], []
-    for (train, test), rng in repeats:
-        truthful = rng.binomial(train, theta)
-        tables.append(report(population, truthful, train - truthful, rng))
-        tested.append(test)
-    restored = restore(np.array(tables) / population.n_train, theta)
-    weights = np.array(tested) / np.sum(tested, axis=1, keepdims=True)
-    yes = population.patterns[:, -1] > 0
-    return {
-        name: (weights * (way(restored, population.n_train, population.patterns) == yes)).sum(
-            axis=1
-        )
-        for name, way in WAYS.items()
-    }
-
-
 #: The two ways to treat negative shares.
 WAYS = {"literal": printed, "cut at zero": cut}
 #: By scheme: how the reported counts are drawn, and the true shares from them.
@@ -224,16 +200,25 @@ def divided(
 
 
 def literal_scores(setting: Setting, tell: Tell) -> dict[str, list[float]]:
-    """Accuracy of the paper's procedure, both ways, one score per repeat."""
-    all_scores: dict[str, list[float]] = {name: [] for name in WAYS}
-    people, scheme = population(setting["data"]), SCHEMES[setting["scheme"]]
+    """Accuracy of the paper's procedure on true test records, both ways, a score per repeat."""
+    scores: dict[str, list[float]] = {name: [] for name in WAYS}
+    people, theta = population(setting["data"]), setting["theta"]
+    report, restore = SCHEMES[setting["scheme"]]
+    yes = people.patterns[:, -1] > 0
     for start in range(0, setting.repeats, BLOCK):
         stop = min(start + BLOCK, setting.repeats)
-        repeats = divided(setting, start, stop)
-        for name, scores in repeated_scores(people, setting["theta"], scheme, repeats).items():
-            all_scores[name] += scores.tolist()
+        tables, tested = [], []
+        for (train, test), rng in divided(setting, start, stop):
+            truthful = rng.binomial(train, theta)
+            tables.append(report(people, truthful, train - truthful, rng))
+            tested.append(test)
+        restored = restore(np.array(tables) / people.n_train, theta)
+        weights = np.array(tested) / np.sum(tested, axis=1, keepdims=True)
+        for name, way in WAYS.items():
+            right = way(restored, people.n_train, people.patterns) == yes
+            scores[name] += (weights * right).sum(axis=1).tolist()
         tell(stop)
-    return all_scores
+    return scores
 
 
 def aware_scores(setting: Setting, tell: Tell) -> list[float]:

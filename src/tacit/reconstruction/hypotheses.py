@@ -438,7 +438,7 @@ def wald(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
     variances, directions = _directions(slope @ estimate.covariance @ slope.T, most)
     statistic = float(np.sum((directions.T @ contrasts) ** 2 / variances))
     return HypothesisTest.of_f(
-        hypothesis.text, "Wald", statistic, len(variances), estimate.df, problem.n_records
+        hypothesis.text, statistic, len(variances), estimate.df, problem.n_records
     )
 
 

@@ -64,33 +64,32 @@ class HypothesisTest(TabularResult):
 
     @classmethod
     def of_f(
-        cls, hypothesis: str, method: str, statistic: float, df: int, error_df: float, n: int
+        cls, hypothesis: str, statistic: float, df: int, error_df: float, n: int
     ) -> HypothesisTest:
         """A Wald test whose covariance has `error_df` degrees of freedom (Korn & Graubard, 1990).
 
         (error_df - df + 1) / (df error_df) W is F with df and error_df - df + 1.
         """
         if math.isinf(error_df):
-            return cls.of(hypothesis, method, statistic, df, n)
+            return cls.of(hypothesis, "Wald", statistic, df, n)
         from scipy.special import fdtrc  # slow to load
 
         left = error_df - df + 1
         if df < 1 or left < 1:  # no test, or more restrictions than the covariance can bear
-            return cls(hypothesis, method, float(statistic), int(df), 1.0, n)
+            return cls(hypothesis, "Wald", float(statistic), int(df), 1.0, n)
         pvalue = float(fdtrc(df, left, left / (df * error_df) * statistic))
-        return cls(hypothesis, method, float(statistic), int(df), pvalue, n)
+        return cls(hypothesis, "Wald", float(statistic), int(df), pvalue, n)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready result."""
-        content = asdict(self)
-        return (
-            content if self.n_left_out else {k: v for k, v in content.items() if k != "n_left_out"}
-        )
+        return {k: v for k, v in asdict(self).items() if k != "n_left_out" or v}
 
     def to_table(self) -> Table:
         """The result as a person reads it."""
         heads = ("hypothesis", "method", "statistic", "df", "p-value")
-        row = (self.hypothesis, self.method, decimals_of(self.statistic), self.df, self.shown_p)
+        infinite = math.isinf(self.statistic)
+        statistic = "infinite" if infinite else decimals(self.statistic, scale=1.0)
+        row = (self.hypothesis, self.method, statistic, self.df, self.shown_p)
         title = f"Test from {number_of(self.n_records, 'reported record')}"
         if self.n_left_out:
             title += f" ({self.n_left_out:,} without an answer left out)"
@@ -98,18 +97,8 @@ class HypothesisTest(TabularResult):
 
     @property
     def shown_p(self) -> str:
-        """The p-value as text."""
-        return small_p(self.pvalue)
-
-
-def small_p(pvalue: float) -> str:
-    """A p-value with four decimals, or a bound."""
-    return f"{pvalue:.4f}" if pvalue >= _SMALLEST else f"< {_SMALLEST:.4f}"
-
-
-def decimals_of(statistic: float) -> str:
-    """A statistic as text, or "infinite"."""
-    return "infinite" if math.isinf(statistic) else decimals(statistic, scale=1.0)
+        """The p-value with four decimals, or a bound."""
+        return f"{self.pvalue:.4f}" if self.pvalue >= _SMALLEST else f"< {_SMALLEST:.4f}"
 
 
 #: A misfit is reported if its p-value is below this: once in 1,000 surveys by chance.

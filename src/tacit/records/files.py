@@ -272,6 +272,10 @@ def _options(
         return "error"
 
     labels = pa.dictionary(pa.int32(), pa.string())
+    kinds = dict.fromkeys([*schema.names, *columns], labels)
+    for attribute in schema:  # numbers and single characters are not hashed while they are read
+        if attribute.edges or all(len(text(c)) == 1 for c in attribute.categories):
+            kinds[attribute.name] = pa.string()
     return {
         # Lines are numbered only without threads, which were no faster.
         "read_options": pyarrow.csv.ReadOptions(
@@ -280,17 +284,11 @@ def _options(
         "parse_options": _lines(header, invalid_row_handler=note),
         "convert_options": pyarrow.csv.ConvertOptions(
             include_columns=[*schema.names, *columns],
-            column_types={a.name: pa.string() if _is_plain(a) else labels for a in schema}
-            | dict.fromkeys(columns, labels),
+            column_types=kinds,
             null_values=[""],
             strings_can_be_null=True,
         ),
     }
-
-
-def _is_plain(attribute: Attribute) -> bool:
-    """Whether cells are not hashed while they are read: numbers, and single characters."""
-    return bool(attribute.edges) or all(len(text(c)) == 1 for c in attribute.categories)
 
 
 def _cells(column: Any, attribute: Attribute) -> Any:

@@ -115,20 +115,13 @@ def split(keys: Codes, sizes: Sequence[int]) -> Codes:
     codes = np.empty((len(keys), len(sizes)), smallest(max(sizes)), order="F")
     spans = _spans(sizes, len(sizes))
     for start in range(0, len(keys), RECORD_BLOCK):
-        block = slice(start, start + RECORD_BLOCK)
-        _split_block(keys[block], sizes, spans, codes[block])
+        rest, block = keys[start : start + RECORD_BLOCK], codes[start : start + RECORD_BLOCK]
+        for first, stop in reversed(spans):
+            part, cells = rest, math.prod(sizes[first:stop])
+            if first:
+                rest, part = _divided(rest, cells)
+            _split_part(part.astype(smallest(cells)), sizes[first:stop], block[:, first:stop])
     return codes
-
-
-def _split_block(
-    keys: Codes, sizes: Sequence[int], spans: Sequence[tuple[int, int]], codes: Codes
-) -> None:
-    for start, stop in reversed(spans[1:]):
-        cells = math.prod(sizes[start:stop])
-        keys, part = _divided(keys, cells)
-        _split_part(part.astype(smallest(cells)), sizes[start:stop], codes[:, start:stop])
-    stop = spans[0][1]
-    _split_part(keys.astype(smallest(math.prod(sizes[:stop]))), sizes[:stop], codes[:, :stop])
 
 
 def _split_part(part: Codes, sizes: Sequence[int], codes: Codes) -> None:

@@ -121,7 +121,7 @@ class CoefficientTable(TabularResult):
             raise DataError("the combinations of a Wald test must be independent")
         statistic = float(gap @ np.linalg.solve(spread, gap))
         tested = f"{name} = {np.asarray(value).tolist()}"
-        return HypothesisTest.of_f(tested, "Wald", statistic, len(rows), self.df, self.nobs)
+        return HypothesisTest.of_f(tested, statistic, len(rows), self.df, self.nobs)
 
     def _combinations(self, hypothesis: Any) -> tuple[Array, str]:
         texts = [hypothesis] if isinstance(hypothesis, str) else list(hypothesis)

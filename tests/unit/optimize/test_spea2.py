@@ -48,19 +48,19 @@ def test_fitness_is_raw_fitness_plus_density() -> None:
         ]
     )
     strength = dominates.sum(axis=1)
-    for i, found in enumerate(fitness(privacies, errors, 3)):
+    for i, found in enumerate(fitness(privacies, errors)):
         raw = strength[dominates[:, i]].sum()
-        near = sorted(np.hypot(privacies - privacies[i], errors - errors[i]))[3]
+        near = sorted(np.hypot(privacies - privacies[i], errors - errors[i]))[1]
         assert found == pytest.approx(raw + 1 / (near + 2))
 
 
 def test_equal_channels_do_not_dominate_each_other() -> None:
-    assert (fitness(np.full(4, 0.5), np.full(4, 0.1), 1) < 1).all()
+    assert (fitness(np.full(4, 0.5), np.full(4, 0.1)) < 1).all()
 
 
 def test_a_small_front_is_filled_up_with_the_fittest() -> None:
     privacies, errors = _points(30)
-    fit = fitness(privacies, errors, 1)
+    fit = fitness(privacies, errors)
     free = int((fit < 1).sum())
     chosen = select(privacies, errors, fit, free + 3)
     assert sorted(fit[chosen]) == sorted(fit)[: free + 3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +28,6 @@ from tacit.records.sample import ErrorMethod, SampleRows, joint_ranks
 
 #: Values of one column: an Arrow array.
 ArrowColumn = Any
-
-
-class SamplingArguments(TypedDict, total=False):
-    """Arguments that say how the respondents were sampled; see `reconstruct`."""
-
-    weights: Any
-    strata: Any
-    clusters: Any
-    fpc: Any
-    errors: ErrorMethod
 
 
 @dataclass(frozen=True, eq=False)
