@@ -202,7 +202,10 @@ def distinct(array: Any) -> Distinct:
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    values = [None if _is_nan(value) else value for value in encoded.dictionary.to_pylist()]
+    values = [
+        None if isinstance(value, float) and math.isnan(value) else value
+        for value in encoded.dictionary.to_pylist()
+    ]
     positions = encoded.indices.cast(pa.int32())
     if positions.null_count:
         positions = positions.fill_null(len(values))
@@ -238,10 +241,6 @@ def _readable(kind: Any) -> bool:
 def _is_number(kind: Any) -> bool:
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def _wrong_type(name: str, kind: str) -> str:

@@ -227,23 +227,6 @@ class ChosenChannel:
             ],
         }
 
-    def describe(self) -> str:
-        """What a respondent does, a line per report."""
-        names = self.categories
-        lines = [
-            f"privacy {self.privacy:.4f}: the share of guesses from the report that are wrong; "
-            f"mean squared error {self.mse:.4g}, at least {self.lower_bound:.4g} for any channel"
-        ]
-        for report in self.reports:
-            chances = [
-                f"{100 * chance:.2f} % of {name!r}"
-                for chance, name in zip(report.chances, names, strict=True)
-                if chance > 0
-            ]
-            never = " and nobody else" if len(chances) < len(names) else ""
-            lines.append(f"{report.label!r} is reported by {', '.join(chances)}{never}")
-        return "\n".join(lines)
-
 
 def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str]:
     """A label for each report: the answers it points to, those it points to less in brackets.

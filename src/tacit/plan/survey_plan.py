@@ -298,14 +298,14 @@ class SurveyPlan:
 
     def __str__(self) -> str:
         texts = [table.text() for table in self.tables()]
-        return "\n\n".join([*texts, *(f"warning: {text}" for text in self.warnings)])
+        return "\n\n".join([*texts, *self.notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         import html
 
-        warnings = "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
+        warnings = "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
         return "".join(table.html() for table in self.tables()) + warnings
 
 

@@ -64,11 +64,6 @@ class Layout:
     last: int
     design: Callable[[int], Design]
 
-    @property
-    def fixed(self) -> bool:
-        """Whether there is one step only."""
-        return self.last == 1
-
     def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
         """The most accurate step whose answers keep each bound, without repetition."""
         steps = map(self._most_accurate, wishes)
@@ -87,11 +82,6 @@ class Layout:
     def question(self, step: int, name: str) -> PlannedQuestion:
         """A question with the parameter at a step."""
         return PlannedQuestion(self.design(step), name, self.assumed)
-
-    def text(self, step: int) -> str:
-        """The coins of the groups."""
-        coins = dict.fromkeys(coin_text(group.coin) for group in self.design(step).groups)
-        return ", ".join(coins)
 
     def pair_width(self, step: int, n: int, level: float) -> float | None:
         """Half the width of the widest interval of a pair of planned categories.
@@ -349,7 +339,7 @@ def tradeoff(
     for done, (name, subject) in enumerate(named):
         progress(done / len(named))
         for layout in layouts(subject, planned):
-            steps = [1] if layout.fixed else layout.steps(wishes)
+            steps = [1] if layout.last == 1 else layout.steps(wishes)
             points += [_point(name, layout, step, n, required) for step in steps]
     if not points:
         raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
@@ -412,7 +402,7 @@ def _point(
     biases = layout.question(step, names[0]).biases(n)
     return TradeoffPoint(
         candidate=name,
-        disguise=layout.text(step),
+        disguise=", ".join(dict.fromkeys(coin_text(group.coin) for group in design.groups)),
         groups=len(design.groups),
         epsilon=max(question.privacy.epsilon for question in questions),
         record_epsilon=design.channel(names).epsilon,

@@ -242,22 +242,17 @@ class Eriksson(TruthOrScrambled):
         )
 
     def check_true(self, true: Array) -> None:
-        if self.listed:
-            self._check_listed(true)
-
-    def check_reported(self, reported: Array) -> None:
-        if self.listed:
-            self._check_listed(reported)
-
-    def _check_listed(self, numbers: Array) -> None:
         listed = [float(value) for value in self.noise.values]
-        wrong = np.flatnonzero(~np.isin(numbers, listed))
-        if wrong.size:
+        wrong = np.flatnonzero(~np.isin(true, listed))
+        if self.listed and wrong.size:
             raise DataError(
-                f"{numbers[wrong[0]]:g} in place {wrong[0]} is not on the list of eriksson: "
+                f"{true[wrong[0]]:g} in place {wrong[0]} is not on the list of eriksson: "
                 + ", ".join(f"{value:g}" for value in listed[:12])
                 + (", ..." if len(listed) > 12 else "")
             )
+
+    def check_reported(self, reported: Array) -> None:
+        self.check_true(reported)
 
     def scrambled(self, true: Any, drawn: Any) -> Any:
         return drawn

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -108,14 +108,7 @@ _WITHIN = 4.0
 _TRIED, _POWER = 45, 7
 
 
-class SmoothFit(NamedTuple):
-    """Shares of points, which may be negative, and their covariance."""
-
-    shares: Array
-    covariance: Array
-
-
-def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> SmoothFit:
+def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> tuple[Array, Array]:
     """The fit to shares of n reports; `likely` is the distribution that weighs them."""
     from scipy.linalg import cho_solve  # slow to load
 
@@ -128,7 +121,7 @@ def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> Smooth
     with_total = covariance.sum(axis=1)
     total = with_total.sum()
     shares = shares + with_total * (1 - shares.sum()) / total
-    return SmoothFit(shares, covariance - np.outer(with_total, with_total) / total)
+    return shares, covariance - np.outer(with_total, with_total) / total
 
 
 def _precision(gram: Array, score: Array) -> Any:
@@ -164,9 +157,9 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
     shares = np.bincount(codes, minlength=scrambling.points) / len(codes)
     wave = WaveSums.of(scrambling)
     likely, convergence = smoothed_em(wave, shares)
-    fit = smooth_fit(wave, shares, len(codes), likely)
+    centers, spread = smooth_fit(wave, shares, len(codes), likely)
     ranges = sums_over_ranges(scrambling.steps, bins)
-    covariance = ranges @ fit.covariance @ ranges.T
+    covariance = ranges @ spread @ ranges.T
     value = ranges @ likely
     low, high = scrambling.low, scrambling.high
     edges = [float(low + (high - low) * i / bins) for i in range(bins + 1)]
@@ -175,7 +168,7 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
     estimate = Estimate.of_covariance(
         (axis,), value, covariance, len(codes), "smoothed EM", "distribution"
     ).with_provenance(convergence=convergence)
-    limits = partial(_limits, value, ranges @ fit.shares, estimate.stderr)
+    limits = partial(_limits, value, ranges @ centers, estimate.stderr)
     return replace(estimate, interval_of=limits)
 
 

@@ -72,7 +72,10 @@ class DuckDBFiles(QueryEngine):
         super().__init__(schema)
         self.files, self._progress = list(files), progress
         self._parquet = self.files[0].name.lower().endswith(PARQUET)
-        self._parts = self._parts_of(self.files)
+        parts: dict[tuple[tuple[ColumnKind, ...], bool], list[Path]] = {}
+        for path in self.files:
+            parts.setdefault(self._columns(path), []).append(path)
+        self._parts = [FilePart(tuple(same), *columns) for columns, same in parts.items()]
 
     def column_names(self) -> Sequence[str]:
         names = ([*self._schema_of(path).names, *partition_keys(path)] for path in self.files)
@@ -91,15 +94,14 @@ class DuckDBFiles(QueryEngine):
         return sum(map(records_in_parquet, self.files)) if self._parquet else None
 
     def _grouped(self, schema: Schema, by: Sequence[str]) -> Any:
-        tables = [self._part_grouped(part, schema, by) for part in self._parts]
+        tables = []
+        for part in self._parts:
+            kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
+            with self._querying(part) as (connection, source):
+                sql = grouped_keys(schema, kinds, by, source)
+                look = partial(self._tell, part, connection)
+                tables.append(_fetched(connection, sql, "to_arrow_table", look))
         return pa.concat_tables(tables, promote_options="default")
-
-    def _part_grouped(self, part: FilePart, schema: Schema, by: Sequence[str]) -> Any:
-        kinds = [part.kinds[self.schema.index(name)] for name in schema.names]
-        with self._querying(part) as (connection, source):
-            sql = grouped_keys(schema, kinds, by, source)
-            look = partial(self._tell, part, connection)
-            return _fetched(connection, sql, "to_arrow_table", look)
 
     def _tell(self, part: FilePart, connection: Any) -> None:
         """Tell how much of all files is done; DuckDB gives -1 if it does not know."""
@@ -111,13 +113,6 @@ class DuckDBFiles(QueryEngine):
         self._progress(math.nan if percent < 0 else done / len(self.files))
 
     # Files ------------------------------------------------------------------------------------
-
-    def _parts_of(self, files: Sequence[Path]) -> list[FilePart]:
-        """Files by the types of their columns; reads only what describes the files."""
-        parts: dict[tuple[tuple[ColumnKind, ...], bool], list[Path]] = {}
-        for path in files:
-            parts.setdefault(self._columns(path), []).append(path)
-        return [FilePart(tuple(same), *columns) for columns, same in parts.items()]
 
     def _columns(self, path: Path) -> tuple[tuple[ColumnKind, ...], bool]:
         """The kinds of the columns, and whether some are in the names of directories."""

@@ -168,7 +168,10 @@ class _Watch:
                 self._end_process()
             if now > self._most and not self.exceeded:
                 self.exceeded = True
-                _interrupt_main()
+                if hasattr(signal, "pthread_kill"):
+                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                else:
+                    signal.raise_signal(signal.SIGINT)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         if self.exceeded:
@@ -183,10 +186,3 @@ class _Watch:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         os.write(2, f"error: {self.message}\n".encode())
         os._exit(2)
-
-
-def _interrupt_main() -> None:
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        signal.raise_signal(signal.SIGINT)

@@ -124,7 +124,6 @@ def test_a_report_says_from_whom_it_can_come(found: Front) -> None:
         able = {n for n, chance in zip(SMOKING, report.chances, strict=True) if chance > 0}
         assert named == able
     assert len({report.label for report in choice.reports}) == len(choice.reports)
-    assert "and nobody else" in choice.describe()
 
 
 def test_the_design_of_other_attributes_must_fit(found: Front) -> None:
