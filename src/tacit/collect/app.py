@@ -20,12 +20,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tacit.collect import monitoring
 from tacit.collect.http import FAULT, IMMUTABLE, JSON, File, HttpResponse, redirect
 from tacit.collect.limits import AddressRateLimit, FixedWindow, RateLimit
-from tacit.collect.link_check import LinkCheck, LinkSource
 from tacit.collect.monitoring import Metrics
 from tacit.collect.page import FILES, HTML, manifest
-from tacit.collect.pages import StateSource, SurveyPage, get_only, not_found
+from tacit.collect.pages import SurveyPage, get_only, not_found
 from tacit.collect.store import SurveyState
-from tacit.collect.submission import ResponseSink, Submissions, SubmissionValidator
+from tacit.collect.submission import (
+    LinkCheck,
+    LinkSource,
+    ResponseSink,
+    StateSource,
+    Submissions,
+    SubmissionValidator,
+)
 from tacit.survey import Published
 from tacit.survey.published import SLUG_LETTERS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from html import escape
 from typing import Any
@@ -27,7 +27,7 @@ from tacit.collect.http import (
 )
 from tacit.collect.page import html
 from tacit.collect.store import SurveyState
-from tacit.collect.submission import SubmissionValidator
+from tacit.collect.submission import StateSource, SubmissionValidator
 from tacit.survey import Survey
 from tacit.survey.fields import text_in
 
@@ -137,9 +137,6 @@ def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, toda
     written = own["date"].format(day=day.day, month=month, year=day.year)
     return f"{own[f'{problem.name}.day'].format(day=written)} {text}"
 
-
-#: The state of the survey with a fingerprint; None if the database does not answer.
-StateSource = Callable[[str], Awaitable[SurveyState | None]]
 
 _BODY = re.compile(rb"<body[^>]*>")
 _BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'

@@ -36,8 +36,9 @@ from tacit.reconstruction.estimate import (
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.least_squares import gls, left_inverse
 from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
-from tacit.reconstruction.sampling.report_spread import ReportSpread
 from tacit.records import PatternTable
+from tacit.records.keys import column_blocks
+from tacit.records.sample import SampleRows
 
 #: A covariance matrix of more cells than this is refused.
 MAX_COVARIANCE_CELLS = 4096
@@ -45,6 +46,8 @@ MAX_COVARIANCE_CELLS = 4096
 _EDGE = 1e-7
 #: Larger chains are not restricted, nor tables whose W has more entries than the square of this.
 MAX_RESTRICTED = 2048
+#: Numbers that hold the reported cells of all rows of a sample.
+_MOST_NUMBERS = 1 << 27
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +147,77 @@ def table_problem(
     sample = patterns.sample
     spread = None if sample is None else ReportSpread(patterns, sample, names)
     return TableProblem(counts, channel, n_requested, patterns.n_records, spread, impossible, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSpread:
+    """Covariances of means of reports of some attributes, in a sample.
+
+    A report is a cell of the reported table, the last attribute running fastest.
+    """
+
+    patterns: PatternTable
+    sample: SampleRows
+    names: tuple[str, ...]
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom."""
+        return self.sample.df
+
+    @property
+    def weight_effect(self) -> float:
+        """The design effect of unequal weights alone."""
+        return self.sample.weight_effect
+
+    @cached_property
+    def _rows(self) -> tuple[SampleRows, Index]:
+        """The sample grouped by the joint report, and the report of each row."""
+        schema = self.patterns.schema
+        columns = [self.patterns.patterns[:, schema.index(name)] for name in self.names]
+        blocks = column_blocks(columns, [schema[name].size for name in self.names])
+        return self.sample.regrouped(np.concatenate([b.astype(np.intp) for b in blocks]))
+
+    @property
+    def _n_cells(self) -> int:
+        return math.prod(self.patterns.schema[name].size for name in self.names)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the reported shares, cells x cells."""
+        sample, cells = self._rows
+        numbers = len(cells) * self._n_cells
+        if numbers > _MOST_NUMBERS:
+            raise DataError(
+                f"a table of {', '.join(self.names)} is too large for a sample of "
+                f"{len(cells):,} different records; ask for fewer attributes at once"
+            )
+        shares = np.zeros((len(cells), self._n_cells))
+        shares[np.arange(len(cells)), cells] = 1.0
+        return sample.covariance(shares)
+
+    def of_means(self, weights: Array, true_products: Array | None = None) -> Array:
+        """Covariance of means of weights of reports, cells x quantities.
+
+        `true_products` are weights for the products of the true quantities, cells x quantities x
+        quantities; if left out, quantities are shares of events that exclude each other.
+        """
+        covariance = weights.T @ self.covariance @ weights
+        sample, cells = self._rows
+        if not sample.fraction.any():
+            return np.asarray(covariance)
+        remaining = np.bincount(cells, sample.kept_noise, self._n_cells)
+        noise = (weights.T * remaining) @ weights
+        if true_products is None:
+            return np.asarray(covariance + noise - np.diag(remaining @ weights))
+        return np.asarray(covariance + noise - np.tensordot(remaining, true_products, axes=1))
+
+    def largest_effect(self, shares: Array, n_records: int) -> float:
+        """The largest design effect of any contrast of reported shares; at least 1."""
+        seen = shares.ravel() > 0
+        scale = np.sqrt(n_records / shares.ravel()[seen])
+        matrix = self.covariance[np.ix_(seen, seen)] * np.outer(scale, scale)
+        return max(1.0, float(np.linalg.eigvalsh(matrix)[-1]))
 
 
 def reported_table(problem: TableProblem) -> Array | None:
