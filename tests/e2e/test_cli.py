@@ -689,6 +689,17 @@ def test_the_help_has_the_first_line_of_every_command() -> None:
         assert " ".join(first_line.split()) == listed.commands[name].help
 
 
+def test_the_help_of_an_option_is_short_and_has_no_formulas() -> None:
+    groups = [typer.main.get_command(command_line())]
+    while groups:
+        for name, command in groups.pop().commands.items():
+            groups += [command] if hasattr(command, "commands") else []
+            for option in command.params:
+                text = getattr(option, "help", None) or ""
+                assert len(text) < 300, (name, option.name)
+                assert "\n\n" not in text, (name, option.name)
+
+
 @pytest.mark.parametrize("command", [[], ["design"]])
 def test_a_command_without_its_verb_shows_the_help(tacit_: Any, command: list[str]) -> None:
     ran = tacit_(*command)

@@ -43,7 +43,9 @@ ByMethod = Annotated[
     str,
     typer.Option(
         metavar="|".join(METHODS),
-        help=" ".join(f"{name}: {method.__doc__}" for name, method in METHODS.items()),
+        help=" ".join(
+            f"{name}: {str(method.__doc__).splitlines()[0]}" for name, method in METHODS.items()
+        ),
     ),
 ]
 Bounds = Annotated[

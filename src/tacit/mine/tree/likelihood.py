@@ -652,6 +652,7 @@ def _grown(reports: TableReports, table: Array, settings: GrowthSettings) -> tup
     settings = replace(settings, caution=0.0, least=_LEAST / reports.total)
     cells = reports.channel.weighted_cells(table, int(reports.total))
     tree = follow(grow_nodes(cells, settings).tree(), cells)  # sums of cells instead of differences
+    tree.value[0] = table.sum(axis=0)  # the digits of saved models
     return tree, tree.prices(settings.criterion.impurity(tree.value))
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, Codes
 from tacit.core.channel import Coin, matrix, related, truthful, uniform_perturbation
 from tacit.core.channel.channel import Mirror
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings
 from tacit.mine.tree.likelihood import (
     JointChannel,
     TableReports,
+    TreeChoice,
     fitted_table,
     maximised,
     naive_bayes_step,
@@ -59,12 +61,15 @@ def any_table(seed: int = 1) -> Array:
     return np.asarray(found)
 
 
+def any_records(rng: np.random.Generator, n: int = 3000) -> Codes:
+    cells = rng.choice(24, n, p=any_table().ravel())
+    a, b, c, label = np.unravel_index(cells, (2, 3, 2, 2))
+    return np.column_stack([a, label, b, c]).astype(np.uint8)
+
+
 def reports_of(design: Design, n: int = 3000) -> TableReports:
     rng = np.random.default_rng(2)
-    cells = rng.choice(24, n, p=any_table().ravel())
-    a, b, c, own = np.unravel_index(cells, (2, 3, 2, 2))
-    true = np.column_stack([a, own, b, c]).astype(np.uint8)
-    patterns = count(disguise(true, design, rng), design.reported)
+    patterns = count(disguise(any_records(rng, n), design, rng), design.reported)
     return TableReports.of(channel_of(design), patterns)
 
 
@@ -151,3 +156,15 @@ def test_the_fitted_table_is_a_distribution_close_to_the_truth() -> None:
     found = fitted_table(reconstruct(disguise(true, design, rng), design), "class", NAMES, rng)
     assert found.table.sum() == pytest.approx(1)
     assert np.abs(found.table - any_table()).max() < 0.02
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_root_of_a_tree_has_the_digits_of_the_table(name: str) -> None:
+    """Saved models stay the same to the byte: the sum of the table, in its order."""
+    rng = np.random.default_rng(3)
+    reported = disguise(any_records(rng), DESIGNS[name], rng)
+    fitted = fitted_table(
+        reconstruct(reported, DESIGNS[name]), "class", list(NAMES), np.random.default_rng(0)
+    )
+    full = TreeChoice.of(fitted, GrowthSettings(CRITERIA["entropy"], 2.0, None)).full
+    assert full.value[0].tolist() == fitted.table.sum(axis=0).tolist()
