@@ -14,8 +14,8 @@ import pyarrow.parquet as pa_parquet
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct, related, unrelated
-from tacit.cli.arguments import read_model
 from tacit.cli.main import run
+from tacit.cli.models import read_model
 from tacit.output.plot_style import svg
 from tacit.privacy import Limits, Rule, compare_schemes, report
 from tacit.privacy.report import NOT_KNOWN

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit import Attribute, Design, Group, Schema, related
-from tacit.cli.arguments import read_model
+from tacit.cli.models import read_model
 from tacit.collect.store import Store
 from tacit.evaluate import recall
 from tacit.mine import DecisionTree, NaiveBayes, model_to_json

@@ -12,13 +12,10 @@ import typer
 
 from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.records import read_described
 from tacit.records.memory_limit import parse_memory, start_limit
 
 if TYPE_CHECKING:
     from tacit.collect.store import Store
-    from tacit.mine import ChowLiuTree, LatentClass
-    from tacit.mine.miner import Miner
 
 
 def table_out(what: str) -> Any:
@@ -101,29 +98,6 @@ def open_store(url: str, there: bool = False) -> closing[Store]:
     from tacit.collect.store import Store
 
     return closing(Store(url, must_exist=there))
-
-
-def read_model(path: Path) -> Miner | LatentClass:
-    """The classifier or the latent classes that a file describes."""
-    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
-
-    model = read_described(path, model_from_json, "model")
-    if isinstance(model, ChowLiuTree):
-        raise DataError(
-            f"{path}: is a joint distribution, which predicts no class; see tacit query and "
-            "tacit synthesize"
-        )
-    return model
-
-
-def read_joint_model(path: Path) -> ChowLiuTree:
-    """The joint distribution that a file describes."""
-    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
-
-    model = read_described(path, model_from_json, "model")
-    if not isinstance(model, ChowLiuTree):
-        raise DataError(f"{path}: is not a joint distribution; make one with tacit mine joint")
-    return model
 
 
 def split(names: str, known: Container[str]) -> list[str]:

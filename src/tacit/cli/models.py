@@ -16,8 +16,6 @@ from tacit.cli.arguments import (
     RecordsOut,
     Tables,
     event,
-    read_joint_model,
-    read_model,
     split,
 )
 from tacit.cli.options import Output, grouped_options
@@ -33,12 +31,14 @@ from tacit.records import (
     check_out,
     check_true,
     read_batches,
+    read_described,
     read_design_origin,
     writing_records,
 )
 
 if TYPE_CHECKING:
-    from tacit.mine import ChowLiuTree
+    from tacit.mine import ChowLiuTree, LatentClass
+    from tacit.mine.miner import Miner
 
 
 @grouped_options
@@ -179,3 +179,26 @@ def write_synthetic(model: ChowLiuTree, number: int, out: Path, seed: int | None
         for start in range(0, number, BATCH):
             write(joint.draws(min(BATCH, number - start), rng))
             tell(min(1.0, (start + BATCH) / number))
+
+
+def read_model(path: Path) -> Miner | LatentClass:
+    """The classifier or the latent classes that a file describes."""
+    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
+
+    model = read_described(path, model_from_json, "model")
+    if isinstance(model, ChowLiuTree):
+        raise DataError(
+            f"{path}: is a joint distribution, which predicts no class; see tacit query and "
+            "tacit synthesize"
+        )
+    return model
+
+
+def read_joint_model(path: Path) -> ChowLiuTree:
+    """The joint distribution that a file describes."""
+    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
+
+    model = read_described(path, model_from_json, "model")
+    if not isinstance(model, ChowLiuTree):
+        raise DataError(f"{path}: is not a joint distribution; make one with tacit mine joint")
+    return model
