@@ -192,11 +192,6 @@ def print_models(scores: Checked, tree: DecisionTree) -> None:
     )
     heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
     show.print_table(Table(heads, scores[0], align="llrrlrrl"))
-    print_rules(tree)
-
-
-def print_rules(tree: DecisionTree) -> None:
-    """The strongest rules with their support and confidence."""
     rows = []
     for rule in strongest_rules(tree.rules())[:RULES]:
         conditions = [
@@ -210,8 +205,8 @@ def print_rules(tree: DecisionTree) -> None:
                 plus_minus(rule.confidence, rule.confidence_stderr),
             )
         )
-    heads = ("rule of the tree learnt from reports", TARGET, "support", "confidence")
-    show.print_table(Table(heads, rows, align="llrr"))
+    rule_heads = ("rule of the tree learnt from reports", TARGET, "support", "confidence")
+    show.print_table(Table(rule_heads, rows, align="llrr"))
 
 
 def groups(rec: Reconstruction, true_counts: PatternTable) -> Iterator[str]:

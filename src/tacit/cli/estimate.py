@@ -15,7 +15,6 @@ from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
 from tacit.cli.options import Estimates, Format, Output, grouped_options, option, typed
 from tacit.cli.sources import DrawnSample, ReportedRecords
-from tacit.core.design import Design
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import decimals, number_of, span
@@ -23,7 +22,6 @@ from tacit.output.table import Table
 from tacit.reconstruction import (
     METHODS,
     TEST_METHODS,
-    Estimate,
     HypothesisTest,
     Reconstruction,
 )
@@ -82,74 +80,40 @@ def estimate(
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
     """
+    design, schema = records.design, records.design.schema
+    tables = [split(names, schema.names) for names in table or []]
+    events = [event(text, schema) for text in where or []]
+    columns = other_names([given], schema)
+    groups = _given(given, [*schema.names, *columns], bool(events), bool(tables))
+    if not tables and not events:
+        tables = [[name] for name in schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
-    query = _Query.of(records.design, table or [], where or [], given)
-    query.check(records.design, method)
-    if bounds and not (query.events and given is None and out is None):
+    within = [name for name in groups if name in schema]
+    for names in [*([*within, *names] for names in tables), *map(list, events)]:
+        design.channel(design.jointly_reported(names)).require_reconstructable()
+    if method not in METHODS:
+        raise DataError(unknown("method", method, METHODS))
+    if events and method not in ("inversion", "restricted"):
+        raise DataError(
+            f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
+        )
+    conditional = given is not None and bool(events)
+    if conditional and not columns:
+        event(given or "", schema, "--given")
+    if bounds and not (events and given is None and out is None):
         raise DataError("--bounds goes with --where, and without --given and --out")
     check_out(out, records.data)
-    rec = people.reconstructed(records, query.columns)
-    design = records.design.fingerprint
+    rec = people.reconstructed(records, columns)
     if bounds:
-        bounded = show.Several([rec.bounds(event) for event in query.events], "bounds")
-        output.show(bounded, output.level, tacit="bounds", version=1, design=design)
+        bounded = show.Several([rec.bounds(allowed) for allowed in events], "bounds")
+        output.show(bounded, output.level, tacit="bounds", version=1, design=design.fingerprint)
         return
-    estimates = query.estimates(rec, method)
+    condition = event(given or "", rec.design.schema, "--given") if conditional else None
+    estimates = [rec.table(names, METHODS[method], groups or None) for names in tables]
+    estimates += [rec.probability(allowed, condition) for allowed in events]
     if out is not None:
         write_frame(out, pa.table(estimate_columns(estimates, output.level)))
-    output.show_estimates("estimates", design, estimates)
-
-
-@dataclass(frozen=True)
-class _Query:
-    """What is estimated: tables within groups, or events under a condition.
-
-    `columns` are names in --given that the design does not have.
-    """
-
-    tables: list[list[str]]
-    events: list[dict[str, list[str]]]
-    groups: list[str]
-    columns: list[str]
-    given: str | None
-
-    @classmethod
-    def of(cls, design: Design, table: list[str], where: list[str], given: str | None) -> _Query:
-        """The options as lists."""
-        tables = [split(names, design.schema.names) for names in table]
-        events = [event(text, design.schema) for text in where]
-        columns = other_names([given], design.schema)
-        groups = _given(given, [*design.schema.names, *columns], bool(events), bool(tables))
-        if not tables and not events:
-            tables = [[name] for name in design.schema.names if name not in groups]
-        return cls(tables, events, groups, columns, given)
-
-    def check(self, design: Design, method: str) -> None:
-        """Raise for what cannot be estimated, as far as the design says."""
-        groups = [name for name in self.groups if name in design.schema]
-        for names in [*([*groups, *names] for names in self.tables), *map(list, self.events)]:
-            design.channel(design.jointly_reported(names)).require_reconstructable()
-        if method not in METHODS:
-            raise DataError(unknown("method", method, METHODS))
-        if self.events and method not in ("inversion", "restricted"):
-            raise DataError(
-                f"--where is estimated by inversion; leave out --method {method} or ask for a "
-                "--table"
-            )
-        if not self.columns:
-            self._condition(design)
-
-    def estimates(self, rec: Reconstruction, method: str) -> list[Estimate]:
-        """The tables, then the events."""
-        groups, condition = self.groups or None, self._condition(rec.design)
-        tables = [rec.table(names, METHODS[method], groups) for names in self.tables]
-        return [*tables, *(rec.probability(event, condition) for event in self.events)]
-
-    def _condition(self, design: Design) -> dict[str, list[str]] | None:
-        """The condition of events."""
-        if self.given is None or not self.events:
-            return None
-        return event(self.given, design.schema, "--given")
+    output.show_estimates("estimates", design.fingerprint, estimates)
 
 
 def _given(text: str | None, columns: list[str], events: bool, tables: bool) -> list[str]:

@@ -16,7 +16,7 @@ from tacit import quantitative
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
-from tacit.cli.options import Output, grouped_options, option, typed
+from tacit.cli.options import Format, Output, grouped_options, option, typed
 from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
@@ -120,14 +120,11 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
     Example: [bold]tacit numbers check cards.json[/bold]
     """
     scrambling = _read(file)
-    if as_json:
-        names = ("epsilon", "privacy", "instructions", "fingerprint")
-        content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
-        typer.echo(show.json_text(content))
-        return
-    out = show.console()
-    out.print(f"{file}: {scrambling}\nfingerprint {scrambling.fingerprint}", soft_wrap=True)
-    out.print("", scrambling.privacy, scrambling.instructions, sep="\n")
+    names = ("epsilon", "privacy", "instructions", "fingerprint")
+    content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
+    output = Format(as_json=as_json)
+    output.say(f"{file}: {scrambling}", f"fingerprint {scrambling.fingerprint}\n")
+    output.show(show.Printout(content, [], below=(scrambling.privacy, scrambling.instructions)))
 
 
 @number_commands.command("group")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.options import Output, grouped_options
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError
@@ -32,38 +32,17 @@ if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
 
 
-@dataclass(frozen=True)
-class PriorOptions:
-    """Where the prior comes from."""
-
-    prior: Path | None = option(
-        None,
+PriorFile = Annotated[
+    Path | None,
+    typer.Option(
         help="Distribution of the true answers (JSON): one for each attribute, or "
-        "joint tables. Every category equally likely if left out.",
-    )
-    reported: Path | None = option(
-        None, help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
-    )
-    database: FromDatabase = None
-
-    def read(self, design_file: Path, design: Design) -> Any:
-        """The prior of a file, an estimate from reported records, or None."""
-        from tacit.privacy.prior import prior_from_json
-
-        records = given_source(self.reported, self.database)
-        if self.prior is not None and records is not None:
-            raise DataError("give --prior or --reported, not both: a prior is known or estimated")
-        if records is not None:
-            return reconstruct(counted(design_file, design, records), design)
-        if self.prior is None:
-            return None
-        if self.prior.suffix.lower() in (".csv", ".gz", ".parquet"):
-            raise FileError(
-                f"{self.prior}: a prior is a JSON file; give reported records as --reported"
-            )
-        return read_described(self.prior, prior_from_json, "prior")
-
-
+        "joint tables. Every category equally likely if left out."
+    ),
+]
+ReportedFile = Annotated[
+    Path | None,
+    typer.Option(help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."),
+]
 HtmlOut = Annotated[Path | None, typer.Option(help="Also write the report as a page.")]
 FiguresOut = Annotated[Path | None, table_out("figures")]
 RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
@@ -87,7 +66,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 def privacy(
     *,
     design_file: DesignFile,
-    prior: PriorOptions,
+    prior: PriorFile = None,
+    reported: ReportedFile = None,
+    database: FromDatabase = None,
     rules: RulesFile = None,
     repeat: Repeat = None,
     seed: Seed = 0,
@@ -109,15 +90,25 @@ def privacy(
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
     from tacit.privacy import Limits
+    from tacit.privacy.prior import prior_from_json
 
     design = read_design(design_file)
-    sources = (design_file, prior.prior, prior.reported, rules)
+    sources = (design_file, prior, reported, rules)
     check_apart(html, *sources)
     check_figure(figure, *sources)
     check_out(out, *sources)
     if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
-    known_prior = prior.read(design_file, design)
+    records = given_source(reported, database)
+    if prior is not None and records is not None:
+        raise DataError("give --prior or --reported, not both: a prior is known or estimated")
+    known_prior: Any = None
+    if records is not None:
+        known_prior = reconstruct(counted(design_file, design, records), design)
+    elif prior is not None:
+        if prior.suffix.lower() in (".csv", ".gz", ".parquet"):
+            raise FileError(f"{prior}: a prior is a JSON file; give reported records as --reported")
+        known_prior = read_described(prior, prior_from_json, "prior")
     limits = Limits(level=output.level, rng=np.random.default_rng(seed))
     result: Report | Comparison
     if compare:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +19,7 @@ from tacit.cli.arguments import (
     command_group,
     open_store,
 )
-from tacit.cli.options import Format, grouped_options, option
+from tacit.cli.options import Format, grouped_options
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
 from tacit.core.channel.numbers import sum_up
@@ -43,7 +42,6 @@ from tacit.records.paths import SUFFIXES
 
 if TYPE_CHECKING:
     from tacit.collect.store import SurveyState
-    from tacit.core.arrays import Codes
     from tacit.privacy import Report
     from tacit.survey import Published, Survey, Width
 
@@ -141,75 +139,30 @@ def _base(url: str) -> str:
 _STATISTICS = (".sav", ".dta")
 
 
-@dataclass(frozen=True)
-class ExportedFiles:
-    """The files that an export writes."""
-
-    out: Annotated[
-        Path, typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta.")
-    ]
-    labels: bool = option(
-        False,
-        "--labels",
-        help="Write the texts of answers instead of the names of categories; .sav and .dta "
-        "always have both.",
-    )
-    codebook: Path | None = option(None, help="Also write a codebook (Markdown): .md.")
-    r_script: Path | None = option(None, help="Also write an R script that reads the file: .R.")
-    texts: Path | None = option(None, help="Also write the free texts, apart from records: .csv.")
-
-    @property
-    def kind(self) -> str:
-        """The suffix of the records."""
-        allowed = (*SUFFIXES, *_STATISTICS)
-        name = self.out.name.lower()
-        for suffix in allowed:
-            if name.endswith(suffix):
-                return suffix
-        raise FileError(
-            f"{self.out}: unknown suffix {self.out.suffix!r}; allowed: {', '.join(allowed)}"
-        )
-
-    def check(self, file: Path) -> None:
-        """Raise, before any work is done, the errors of writing these files."""
-        _ = self.kind
-        beside = ((self.codebook, ".md"), (self.r_script, ".R"), (self.texts, ".csv"))
-        for path, suffix in beside:
-            if path is not None and path.suffix.lower() != suffix.lower():
-                raise FileError(f"{path}: must be named {suffix}")
-            check_apart(path, file, self.out)
-        check_apart(self.out, file)
-
-    def write(self, published: Published, codes: Codes) -> None:
-        """Write the records, then what explains them."""
-        if self.labels or self.kind in _STATISTICS:
-            from tacit.studio.record_files import LabelledRecords
-
-            content = LabelledRecords(published, codes).file(self.kind, self.labels)
-            write_bytes(self.out, content, private=True)
-        else:
-            origin = Origin(published.fingerprint, published.title)
-            reported = published.design.reported
-            present, absent = absent_cells(codes, reported)
-            with writing_records(self.out, reported, origin=origin) as write:
-                write(present, absent=absent)
-        if self.codebook is not None:
-            from tacit.studio.record_files import codebook
-
-            write_text(self.codebook, codebook(published, len(codes)))
-        if self.r_script is not None:
-            from tacit.studio.record_files import r_script
-
-            script = r_script(published, self.out.name, self.kind, self.labels)
-            write_text(self.r_script, script)
-
-
 @survey_commands.command("export")
-@grouped_options
 def export(
     file: PublishedFile,
     database: DatabaseOption,
-    files: ExportedFiles,
+    out: Annotated[
+        Path, typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta.")
+    ],
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels",
+            help="Write the texts of answers instead of the names of categories; .sav and .dta "
+            "always have both.",
+        ),
+    ] = False,
+    codebook: Annotated[
+        Path | None, typer.Option(help="Also write a codebook (Markdown): .md.")
+    ] = None,
+    r_script: Annotated[
+        Path | None, typer.Option(help="Also write an R script that reads the file: .R.")
+    ] = None,
+    texts: Annotated[
+        Path | None, typer.Option(help="Also write the free texts, apart from records: .csv.")
+    ] = None,
 ) -> None:
     """Write the reported records of a survey, in random order.
 
@@ -224,20 +177,45 @@ def export(
     from tacit.survey import read_published
 
     published = read_published(file)
-    files.check(file)
+    allowed = (*SUFFIXES, *_STATISTICS)
+    kind = next((suffix for suffix in allowed if out.name.lower().endswith(suffix)), None)
+    if kind is None:
+        raise FileError(f"{out}: unknown suffix {out.suffix!r}; allowed: {', '.join(allowed)}")
+    for path, suffix in ((codebook, ".md"), (r_script, ".R"), (texts, ".csv")):
+        if path is not None and path.suffix.lower() != suffix.lower():
+            raise FileError(f"{path}: must be named {suffix}")
+        check_apart(path, file, out)
+    check_apart(out, file)
     fingerprint = published.survey.fingerprint
-    if files.texts is not None and not published.survey.free_texts:
+    if texts is not None and not published.survey.free_texts:
         raise DataError(f"{file}: the survey has no free texts; leave out --texts")
     with open_store(database, there=True) as store:
         codes, state = store.codes(fingerprint), store.state(fingerprint)
-        texts = store.texts(fingerprint)
+        free_texts = store.texts(fingerprint)
     if not len(codes):
         raise DataError(f"no answers yet to {file}: nothing to export")
-    files.write(published, codes)
-    typer.echo(f"wrote {files.out}: {number_of(len(codes), 'record')}")
-    if files.texts is not None:
-        write_text(files.texts, Table(("question", "text"), texts).csv(), private=True)
-        typer.echo(f"wrote {files.texts}: {number_of(len(texts), 'text')}")
+    if labels or kind in _STATISTICS:
+        from tacit.studio.record_files import LabelledRecords
+
+        content = LabelledRecords(published, codes).file(kind, labels)
+        write_bytes(out, content, private=True)
+    else:
+        origin = Origin(published.fingerprint, published.title)
+        present, absent = absent_cells(codes, published.design.reported)
+        with writing_records(out, published.design.reported, origin=origin) as write:
+            write(present, absent=absent)
+    if codebook is not None:
+        from tacit.studio import record_files
+
+        write_text(codebook, record_files.codebook(published, len(codes)))
+    if r_script is not None:
+        from tacit.studio import record_files
+
+        write_text(r_script, record_files.r_script(published, out.name, kind, labels))
+    typer.echo(f"wrote {out}: {number_of(len(codes), 'record')}")
+    if texts is not None:
+        write_text(texts, Table(("question", "text"), free_texts).csv(), private=True)
+        typer.echo(f"wrote {texts}: {number_of(len(free_texts), 'text')}")
     if state.open:
         typer.echo(
             "note: the survey is open; comparing two exports reveals which records arrived "

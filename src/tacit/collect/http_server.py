@@ -494,9 +494,12 @@ def http_server(
         settings.connections_per_address,
         TrustedProxies(settings.trusted_proxy),
     )
-    config = quiet_config(
+    config = uvicorn.Config(
         app,
-        settings.drain_seconds,
+        timeout_graceful_shutdown=settings.drain_seconds,
+        log_config=None,
+        access_log=False,
+        server_header=False,
         http=protocol(connections, largest_body),
         ws="none",
         lifespan="on",
@@ -505,12 +508,6 @@ def http_server(
         timeout_keep_alive=_KEEP_ALIVE,
     )
     return Server(config, settings.request_seconds, check)
-
-
-def quiet_config(app: ASGIApp, last_seconds: int, **more: Any) -> uvicorn.Config:
-    """Settings of uvicorn without its logs and its header; requests may end in `last_seconds`."""
-    quiet: dict[str, Any] = dict(log_config=None, access_log=False, server_header=False)
-    return uvicorn.Config(app, timeout_graceful_shutdown=last_seconds, **quiet, **more)
 
 
 def passed_socket() -> bool:

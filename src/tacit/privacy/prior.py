@@ -421,24 +421,19 @@ def prior_from_json(text: str) -> Any:
     if isinstance(content, list):
         tables: dict[tuple[str, ...], Any] = {}
         for i, item in enumerate(content):
-            names, table = _saved_table(item, f"[{i}]")
-            if names in tables:
+            if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
+                raise FileError(
+                    f"[{i}] must be an object with 'attributes' and 'table', got {item!r:.60}"
+                )
+            names = item["attributes"]
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise FileError(f"[{i}].attributes must be a list of names, got {names!r:.60}")
+            if tuple(names) in tables:
                 raise FileError(f"the prior has two tables of {', '.join(names)}")
-            tables[names] = table
+            tables[tuple(names)] = item["table"]
         return tables
     if not isinstance(content, dict):
         raise FileError("a prior must be an object by attribute, or a list of joint tables")
     if isinstance(content.get("tacit"), str):
         raise FileError(f"not a prior file: it says that it is a {content['tacit']}")
     return content
-
-
-def _saved_table(item: Any, where: str) -> tuple[tuple[str, ...], Any]:
-    if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
-        raise FileError(
-            f"{where} must be an object with 'attributes' and 'table', got {item!r:.60}"
-        )
-    names = item["attributes"]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileError(f"{where}.attributes must be a list of names, got {names!r:.60}")
-    return tuple(names), item["table"]

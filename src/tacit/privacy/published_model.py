@@ -489,18 +489,11 @@ def _rule(item: Any, where: str) -> Rule:
         )
     if not isinstance(item["conditions"], dict) or not isinstance(item["attribute"], str):
         raise FileError(f"{where}: conditions must be an object and attribute a name")
-    if item.get("conditions_support") is not None:
-        item = item | {"support": _share(item["conditions_support"], where)}
-    for number in ("confidence", "support"):
+    for number in ("confidence", "support", "conditions_support"):
         value = item.get(number)
         wrong = isinstance(value, bool) or not isinstance(value, int | float)
-        if wrong and not (number == "support" and value is None):
+        if wrong and (number == "confidence" or value is not None):
             raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
+    if item.get("conditions_support") is not None:  # estimates may lie outside [0, 1]
+        item = item | {"support": min(max(float(item["conditions_support"]), 0.0), 1.0)}
     return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})
-
-
-def _share(value: Any, where: str) -> float:
-    """A support that was estimated: unbiased estimates may lie outside [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FileError(f"{where}.conditions_support must be a number, got {value!r:.60}")
-    return min(max(float(value), 0.0), 1.0)
