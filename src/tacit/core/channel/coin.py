@@ -220,11 +220,20 @@ class Coin(ABC):
     #: What was done with an answer, for the methods section of a report; names in braces are
     #: parameters.
     procedure: ClassVar[str]
+    #: What a report says about the answer; {no} and {yes} are the first and the last category.
+    meaning: ClassVar[str] = "the true answer, or one that chance chose"
+    #: Whether it disguises only one attribute with two categories.
+    one_yes_no: ClassVar[bool] = False
     #: Further words for the categories of a report, by which records may name them.
     report_words: ClassVar[tuple[str, ...]] = ()
 
     def check(self, attributes: Attributes) -> None:
         """Raise DesignError if the coin cannot disguise these attributes."""
+        if self.one_yes_no and [a.size for a in attributes] != [2]:
+            raise DesignError(
+                f"{self.family} needs a group of one attribute with two categories, got "
+                + ", ".join(f"{a.name!r} with {a.size}" for a in attributes)
+            )
 
     @property
     def separable(self) -> bool:
@@ -242,7 +251,8 @@ class Coin(ABC):
 
     def report_meaning(self, attributes: Attributes) -> str:
         """What a report says about the answer."""
-        return "the true answer, or one that chance chose"
+        categories = attributes[0].categories
+        return self.meaning.format(no=categories[0], yes=categories[-1])
 
     @property
     def methods_text(self) -> str:
@@ -328,15 +338,6 @@ def plain(value: Any) -> Any:
 def is_pair(value: Any) -> bool:
     """Whether value is a (name, parameters) pair, the frozen form of a JSON object's member."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
-
-
-def require_one_yes_no(family: str, attributes: Attributes) -> None:
-    """Raise DesignError unless the group is one attribute with two categories."""
-    if len(attributes) != 1 or attributes[0].size != 2:
-        raise DesignError(
-            f"{family} needs a group of one attribute with two categories, got "
-            + ", ".join(f"{a.name!r} with {a.size}" for a in attributes)
-        )
 
 
 def all_positions(attributes: Attributes, positions: Unit | None) -> Unit:

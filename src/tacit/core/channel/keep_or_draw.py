@@ -62,7 +62,6 @@ from tacit.core.channel.coin import (
     Strategy,
     all_positions,
     is_pair,
-    require_one_yes_no,
 )
 from tacit.core.channel.numbers import (
     Distribution,
@@ -101,6 +100,7 @@ class Replacing(Coin):
     advice: ClassVar[str] = "take theta above 0"
 
     def check(self, attributes: Attributes) -> None:
+        super().check(attributes)
         self.drawn(attributes)
 
     @abstractmethod
@@ -133,9 +133,7 @@ class Truthful(Replacing):
 
     family: ClassVar[str] = "truthful"
     procedure: ClassVar[str] = "not disguised."
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        return "the true answer"
+    meaning: ClassVar[str] = "the true answer"
 
     def weight(self, attributes: Attributes) -> Fraction:
         return Fraction(1)
@@ -184,11 +182,9 @@ class Unrelated(KnownDraw):
         "with probability {theta} the sensitive question was answered, otherwise an unrelated one "
         "whose answers have the known probabilities {personal} (Greenberg et al., 1969)."
     )
+    meaning: ClassVar[str] = "the true answer, or the answer to the personal question"
     known: ClassVar[str] = "personal"
     asks = "either"
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        return "the true answer, or the answer to the personal question"
 
 
 @dataclass(frozen=True)
@@ -269,8 +265,7 @@ class Frapp(Replacing):
 class OneSided(Replacing):
     """Keep the answer with a probability, else report the second category."""
 
-    def check(self, attributes: Attributes) -> None:
-        require_one_yes_no(self.family, attributes)
+    one_yes_no: ClassVar[bool] = True
 
     def drawn(self, attributes: Attributes) -> Distribution:
         return Distribution.independent([(Fraction(0), Fraction(1))])
@@ -290,11 +285,8 @@ class Mangat(OneSided):
         "a true yes was always reported as yes; a true no as no with probability {p}, "
         "otherwise as yes (Mangat, 1994)."
     )
+    meaning: ClassVar[str] = "{no} only if it is true; {yes} if it is true, or by chance"
     advice: ClassVar[str] = "take p above 0"
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"{no} only if it is true; {yes} if it is true, or by chance"
 
     def weight(self, attributes: Attributes) -> Fraction:
         return self.p
@@ -311,15 +303,12 @@ class Triangular(OneSided):
         "respondents reported only whether their answer, or that to an innocent question with "
         "known share {p}, or both are yes (Yu, Tian & Tang, 2008)."
     )
+    meaning: ClassVar[str] = "{yes} if at least one of two answers is {yes}, {no} if both are {no}"
     advice: ClassVar[str] = (
         "choose an innocent question with p below 1 (born in the first quarter: 1/4)"
     )
     asks = "any_yes"
     report_words = ("both no", "at least one yes")
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"{yes} if at least one of two answers is {yes}, {no} if both are {no}"
 
     def weight(self, attributes: Attributes) -> Fraction:
         return 1 - self.p

@@ -46,7 +46,6 @@ from tacit.core.channel.coin import (
     Substitute,
     listed,
     plain,
-    require_one_yes_no,
 )
 from tacit.core.channel.numbers import Number, Unit, probabilities, probability
 from tacit.core.schema import Attribute
@@ -70,6 +69,7 @@ class Matrix(Coin):
         "Huang, Z., & Du, W. (2008). OptRR: Optimizing randomized response schemes for "
         "privacy-preserving data mining. Proceedings of ICDE, 705-714."
     )
+    meaning: ClassVar[str] = "a row of the matrix, drawn by the column of the true answer"
 
     @property
     def columns(self) -> Columns:
@@ -92,9 +92,6 @@ class Matrix(Coin):
     @property
     def example_attributes(self) -> Attributes:
         return (Attribute("answer", range(len(self.columns))),)
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        return "a row of the matrix, drawn by the column of the true answer"
 
     @property
     def methods_text(self) -> str:
@@ -240,6 +237,7 @@ MOST_CARDS = 50
 class NumberedReports(Coin):
     """A column of probabilities for each of the two true answers."""
 
+    one_yes_no: ClassVar[bool] = True
     #: The smallest number that is reported.
     first: ClassVar[int]
 
@@ -247,9 +245,6 @@ class NumberedReports(Coin):
     @abstractmethod
     def columns(self) -> Columns:
         """Distribution of the report if the true answer is the first, and the second category."""
-
-    def check(self, attributes: Attributes) -> None:
-        require_one_yes_no(self.family, attributes)
 
     @property
     def separable(self) -> bool:
@@ -318,15 +313,14 @@ class Christofides(NumberedReports):
         "their answer is no, or the number counted from the other end if it is yes "
         "(Christofides, 2003)."
     )
+    meaning: ClassVar[str] = (
+        "the drawn number if the answer is {no}, counted from the other end if it is {yes}"
+    )
     first: ClassVar[int] = 1
     remedy = (
         "a distribution that reads the same from both ends hides the answer from everyone; "
         "make small or large numbers more likely"
     )
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"the drawn number if the answer is {no}, counted from the other end if it is {yes}"
 
     @property
     def columns(self) -> Columns:

@@ -55,7 +55,6 @@ from tacit.core.channel.coin import (
     Keep,
     Strategy,
     all_positions,
-    require_one_yes_no,
 )
 from tacit.core.channel.numbers import Number, Unit, probability
 from tacit.core.channel.weights import (
@@ -128,24 +127,19 @@ class Crosswise(RelatedDevice):
 
     p: Fraction
     family: ClassVar[str] = "crosswise"
+    one_yes_no: ClassVar[bool] = True
     reference: ClassVar[str] = YU_TIAN_TANG
     procedure: ClassVar[str] = (
         "respondents reported only whether their answer is the same as that to an innocent "
         "question with known share {p} (Yu, Tian & Tang, 2008)."
     )
+    meaning: ClassVar[str] = "{yes} if both answers are the same, {no} if they are different"
     asks = "comparison"
     report_words = ("different", "same")
     remedy = (
         "an innocent question with p = 1/2 hides the answer from everyone; "
         "choose one whose prevalence is away from 1/2 (born in the first quarter: 1/4)"
     )
-
-    def check(self, attributes: Attributes) -> None:
-        require_one_yes_no(self.family, attributes)
-
-    def report_meaning(self, attributes: Attributes) -> str:
-        no, yes = attributes[0].categories
-        return f"{yes} if both answers are the same, {no} if they are different"
 
     @property
     def equivalent(self) -> Related:
