@@ -138,6 +138,21 @@ def test_nothing_is_stored_in_a_backup_that_is_restored_under_the_writer(tmp_pat
     again.close()
 
 
+def test_an_older_copy_is_not_taken_for_our_own_change_when_the_log_is_emptied(
+    tmp_path: Path,
+) -> None:
+    path, older = tmp_path / "survey.db", tmp_path / "older.db"
+    store = _held(path)
+    _copied_over(path, older)
+    store.write([response(SURVEY, n) for n in range(40)], TODAY)
+    store.erase_order()
+    _copied_over(older, path)
+    store.database.forget_links()  # as a quiet server does
+    with pytest.raises(Unavailable, match="overwritten while it was open"):
+        store.write([response(SURVEY, 40)], TODAY)
+    store.close()
+
+
 def test_nothing_is_stored_in_an_older_copy_if_sqlite_notices_the_damage_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -282,7 +282,11 @@ class Sqlite(Database):
         return self._emptied
 
     def _checkpoint(self, mode: str, patience: float = 0.0) -> bool:
-        """Copy the log to the file; whether nothing prevented the mode."""
+        """Copy the log to the file; whether nothing prevented the mode.
+
+        What others changed before remains to be examined by the next write.
+        """
+        changed_by_others = self._file.changed_by_others()
         # The cache of the writing connection stays valid if it does this itself.
         writing = None if self._held is None else nullcontext(self._held)
         with self.translating_errors(), writing or self.engine.connect() as connection:
@@ -293,7 +297,8 @@ class Sqlite(Database):
                 self._copied = driver.total_changes
             finally:
                 driver.execute(f"PRAGMA busy_timeout = {PATIENCE * 1000:.0f}")
-        self._file.note_content()
+        if not changed_by_others:
+            self._file.note_content()
         return not busy
 
     def check(self, connection: Connection) -> None:
