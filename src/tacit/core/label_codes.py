@@ -113,7 +113,14 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
     from tacit.core import frames
 
     if attribute.edges and frames.is_numeric(column):
-        return _binned_codes(frames.numbers(column), attribute, first)
+        values = frames.numbers(column)
+        bins = np.searchsorted(np.array(attribute.edges), values, side="left")
+        absent = np.isnan(values)
+        if absent.any():
+            if attribute.missing is None:
+                raise _missing_cells(absent, attribute, first)
+            bins[absent] = attribute.code(attribute.missing)
+        return bins
     codes = _codes_by_number(column, attribute)
     if codes is not None:
         return codes
@@ -150,19 +157,6 @@ def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.intege
         values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
     ]
     return None if None in codes_of_values and codes.min() < 0 else codes
-
-
-def _binned_codes(
-    values: npt.NDArray[np.float64], attribute: Attribute, first: int
-) -> npt.NDArray[np.integer[Any]]:
-    """Category i holds edges[i-1] < value <= edges[i]."""
-    codes = np.searchsorted(np.array(attribute.edges), values, side="left")
-    absent = np.isnan(values)
-    if absent.any():
-        if attribute.missing is None:
-            raise _missing_cells(absent, attribute, first)
-        codes[absent] = attribute.code(attribute.missing)
-    return codes
 
 
 def _code_or_mark(value: Label | None, attribute: Attribute) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ from tacit.errors import DesignError
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.fronts import Front
 from tacit.optimize.objectives import mse, privacy, unbeaten
-from tacit.optimize.problem import FrontProblem, SearchMethod, problem_of
-from tacit.optimize.weight_solver import Certificate
+from tacit.optimize.problem import SearchMethod, problem_of
 from tacit.records import Progress
 
 #: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.
@@ -56,7 +54,10 @@ def front(
     best = unbeaten(values, errors)
     if not len(best):
         raise DesignError("no channel was found that can be reconstructed; search longer")
-    bounds = _lower_bounds(problem, values[best], proofs)
+    # Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
+    proved = [problem.guarded * proof.bound(1 - values[best]) for proof in proofs]
+    traces = np.max([np.ones(len(best)), *proved], axis=0)
+    bounds = problem.mse_of(traces) * (1 - _OUTWARD)
     tell(1.0)
     return Front(
         problem,
@@ -67,16 +68,6 @@ def front(
         tuple(np.array(matrices[i]) for i in best),
         searched.state,
     )
-
-
-def _lower_bounds(problem: FrontProblem, privacies: Array, proofs: Sequence[Certificate]) -> Array:
-    """The best bound that the proofs give at each privacy.
-
-    Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.
-    """
-    proved = [problem.guarded * proof.bound(1 - privacies) for proof in proofs]
-    traces = np.max([np.ones_like(privacies), *proved], axis=0)
-    return np.asarray(problem.mse_of(traces) * (1 - _OUTWARD))
 
 
 def _aligned(matrix: Array, prior: Array) -> Array:

@@ -72,43 +72,46 @@ class WeightSolution:
         return Certificate(self.value, linear, self.multiplier, accuracy)
 
 
-@dataclass
-class _Iterate:
-    """The current point of the method."""
-
-    q: Array
-    z: Array
-    u: Array
-    slack: float
-    multiplier: float
-
-
 def solve_weights(
     posteriors: Array, prior: Array, accuracy: float, start: Array | None = None
 ) -> WeightSolution:
-    """The best weights; `start` are weights to begin near."""
-    largest = posteriors.max(axis=1)
-    state = _start(posteriors, prior, accuracy, start)
-    for _ in range(MOST_STEPS):
-        value, gram, inverse = _evaluate(posteriors, state.q, prior)
-        gains = np.einsum("vx,xy,vy->v", posteriors, gram, posteriors)
-        gap = float(state.q @ state.z) + state.slack * state.multiplier
-        off = np.abs(prior - state.q @ posteriors).max()
-        ease = state.multiplier * largest + posteriors @ state.u - gains - state.z
-        if gap < PRECISION * value and off < 1e-11 and np.abs(ease).max() < 1e-6 * value:
-            break
-        _step(state, posteriors, largest, prior, accuracy, (gains, gram, inverse))
-    return WeightSolution(posteriors, state.q, value, gram, state.u, state.multiplier)
+    """The best weights; `start` are weights to begin near.
 
-
-def _start(posteriors: Array, prior: Array, accuracy: float, start: Array | None) -> _Iterate:
-    count, n = posteriors.shape
-    even = np.full(count, 1 / count)
-    q = even if start is None else np.maximum(start, 0.02 / count)
+    Newton steps towards a tenth of the present gap, kept inside the border, in the weights q, the
+    slack of the accuracy and the multipliers of q >= 0 (z), of the prior (u) and of the accuracy.
+    """
+    (count, n), largest = posteriors.shape, posteriors.max(axis=1)
+    q = np.full(count, 1 / count) if start is None else np.maximum(start, 0.02 / count)
     value, _, _ = _evaluate(posteriors, q, prior)
-    share = value / count
-    slack = max(accuracy - float(q @ posteriors.max(axis=1)), 0.05 * accuracy)
-    return _Iterate(q, np.maximum(share / q, 1e-3 * value), np.zeros(n), slack, share / slack)
+    share, slack = value / count, max(accuracy - float(q @ largest), 0.05 * accuracy)
+    z, u, multiplier = np.maximum(share / q, 1e-3 * value), np.zeros(n), share / slack
+    sides = np.column_stack([posteriors, largest])
+    for _ in range(MOST_STEPS):
+        value, gram, inverse = _evaluate(posteriors, q, prior)
+        gains = np.einsum("vx,xy,vy->v", posteriors, gram, posteriors)
+        gap = float(q @ z) + slack * multiplier
+        missed = np.abs(prior - q @ posteriors).max()
+        ease = multiplier * largest + posteriors @ u - gains - z
+        if gap < PRECISION * value and missed < 1e-11 and np.abs(ease).max() < 1e-6 * value:
+            break
+        target = _CENTRING * gap / (count + 1)
+        hessian = 2 * (posteriors @ gram @ posteriors.T) * (posteriors @ inverse @ posteriors.T)
+        hessian[np.diag_indices_from(hessian)] += z / q
+        dual = sides @ np.append(u, multiplier) - gains - target / q
+        right = np.column_stack([sides, dual])
+        solved = cho_solve(factored(hessian), right, check_finite=False)
+        schur = sides.T @ solved[:, :-1]
+        schur[-1, -1] += slack / multiplier
+        off = np.append(prior, accuracy - target / multiplier) - q @ sides
+        move = _solved(schur, -off - sides.T @ solved[:, -1])
+        dq = -solved[:, -1] - solved[:, :-1] @ move
+        dz = target / q - z - z / q * dq
+        dslack = target / multiplier - slack * (1 + move[-1] / multiplier)
+        primal = longest(np.append(q, slack), np.append(dq, dslack))
+        other = longest(np.append(z, multiplier), np.append(dz, move[-1]))
+        q, slack = q + primal * dq, slack + primal * dslack
+        z, u, multiplier = z + other * dz, u + other * move[:-1], multiplier + other * move[-1]
+    return WeightSolution(posteriors, q, value, gram, u, multiplier)
 
 
 def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, Array]:
@@ -117,40 +120,6 @@ def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, 
     half = inverse * prior
     gram = half @ half.T
     return float(np.sum(half * (prior[:, None] * np.eye(len(prior))))), gram, inverse
-
-
-def _step(
-    state: _Iterate,
-    posteriors: Array,
-    largest: Array,
-    prior: Array,
-    accuracy: float,
-    at: tuple[Array, Array, Array],
-) -> None:
-    """One Newton step towards a tenth of the present gap, kept inside the border."""
-    gains, gram, inverse = at
-    q, z = state.q, state.z
-    target = _CENTRING * (float(q @ z) + state.slack * state.multiplier) / (len(q) + 1)
-    hessian = 2 * (posteriors @ gram @ posteriors.T) * (posteriors @ inverse @ posteriors.T)
-    hessian[np.diag_indices_from(hessian)] += z / q
-    factor = factored(hessian)
-    sides = np.column_stack([posteriors, largest])
-    dual = sides @ np.append(state.u, state.multiplier) - gains - target / q
-    solved = cho_solve(factor, np.column_stack([sides, dual]), check_finite=False)
-    schur = sides.T @ solved[:, :-1]
-    schur[-1, -1] += state.slack / state.multiplier
-    off = np.append(prior, accuracy - target / state.multiplier) - q @ sides
-    move = _solved(schur, -off - sides.T @ solved[:, -1])
-    dq = -solved[:, -1] - solved[:, :-1] @ move
-    dz = target / q - z - z / q * dq
-    dslack = target / state.multiplier - state.slack * (1 + move[-1] / state.multiplier)
-    primal = longest(np.append(q, state.slack), np.append(dq, dslack))
-    other = longest(np.append(z, state.multiplier), np.append(dz, move[-1]))
-    state.q = q + primal * dq
-    state.slack += primal * dslack
-    state.z = z + other * dz
-    state.u = state.u + other * move[:-1]
-    state.multiplier += other * move[-1]
 
 
 def factored(*matrices: Array) -> tuple[Array, bool]:

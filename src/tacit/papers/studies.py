@@ -8,7 +8,7 @@ from pathlib import Path
 from tacit.errors import DataError, unknown
 from tacit.papers import du_zhan, huang_du, soni_shrivastva, zhan_matwin
 from tacit.papers.report import Section, write_report
-from tacit.papers.runner import Plan, Results, Rows, Setting, Tell, Watch, kept, make_folder, sweep
+from tacit.papers.runner import Plan, Rows, Setting, Tell, Watch, kept, make_folder, sweep
 from tacit.papers.runner import run as run_settings
 
 #: A module per paper, with its settings, how to run one, and its section of the report.
@@ -36,19 +36,14 @@ def reproduce(
     first = sorted(names, key=lambda name: name != huang_du.NAME)
     settings = [setting for name in first for setting in STUDIES[name].settings(plan)]
     run_settings(settings, run_setting, folder, processes, watch)
-    finished = {name: _finished(name, plan, folder) for name in STUDIES}
-    sections = [
-        STUDIES[name].section(results) for name, results in finished.items() if results is not None
-    ]
+    sections = []
+    for study in STUDIES.values():
+        stored = {setting.name: kept(folder, setting) for setting in study.settings(plan)}
+        rows = {name: rows for name, rows in stored.items() if rows is not None}
+        if len(rows) == len(stored):
+            sections.append(study.section(rows))
     write_report(sections, plan, folder)
     return sections
-
-
-def _finished(name: str, plan: Plan, folder: Path) -> Results | None:
-    """The rows of all settings of a paper; None if one is not finished."""
-    stored = {setting.name: kept(folder, setting) for setting in STUDIES[name].settings(plan)}
-    rows = {name: rows for name, rows in stored.items() if rows is not None}
-    return rows if len(rows) == len(stored) else None
 
 
 def run_setting(setting: Setting, tell: Tell) -> Rows:

@@ -90,7 +90,8 @@ def squarem(
 ) -> tuple[Array, Convergence]:
     """Iterate `step` until its gap is within `tolerance`; `repair` makes a point feasible.
 
-    An iteration is two EM steps and an extrapolation. The result is one EM step further than the
+    An iteration is two EM steps and the longest extrapolation that does not lower the likelihood,
+    if there is one. The result is one EM step further than the
     point at which convergence was measured.
     """
     point, change = start, 0.0
@@ -99,24 +100,18 @@ def squarem(
         if first.gap <= tolerance:
             ended = Convergence(True, iteration, change, first.log_likelihood, first.gap)
             return first.after, ended
-        following = _extrapolated(step, point, first, repair)
+        second = step(first.after)
+        direction, curvature = first.after - point, second.after - 2 * first.after + point
+        norm = float(np.linalg.norm(curvature))
+        length = max(1.0, float(np.linalg.norm(direction)) / norm) if norm > 0 else 1.0
+        following = second.after
+        for _ in range(_TRIES):
+            target = point + 2 * length * direction + length**2 * curvature
+            third = step(repair(np.maximum(target, SHRINK * second.after)))
+            if third.log_likelihood >= second.log_likelihood - _ROUNDING:
+                following = third.after
+                break
+            length = (length + 1) / 2
         change, point = float(np.abs(following - point).max()), following
     last = step(point)
     return last.after, Convergence(False, max_iterations, change, last.log_likelihood, last.gap)
-
-
-def _extrapolated(
-    step: Callable[[Array], EMStep], point: Array, first: EMStep, repair: Map
-) -> Array:
-    """The longest extrapolation that does not lower the likelihood; else two EM steps."""
-    second = step(first.after)
-    direction, curvature = first.after - point, second.after - 2 * first.after + point
-    norm = float(np.linalg.norm(curvature))
-    length = max(1.0, float(np.linalg.norm(direction)) / norm) if norm > 0 else 1.0
-    for _ in range(_TRIES):
-        target = point + 2 * length * direction + length**2 * curvature
-        third = step(repair(np.maximum(target, SHRINK * second.after)))
-        if third.log_likelihood >= second.log_likelihood - _ROUNDING:
-            return third.after
-        length = (length + 1) / 2
-    return second.after

@@ -89,8 +89,12 @@ def maximum(likelihood: Likelihood, start: Array) -> Maximum:
         if tried.value >= best.value + _ENOUGH * gain:
             theta, best = theta + step, tried
             continue
-        length = _step_length(likelihood, theta, step, best.value, gain)
-        if not length:
+        length = 0.5
+        for _ in range(_HALVINGS):
+            if likelihood.value(theta + length * step) >= best.value + _ENOUGH * length * gain:
+                break
+            length /= 2
+        else:
             return Maximum(theta, best.value, best.information, gain < _SMALL, iteration)
         theta = theta + length * step
         best = likelihood.evaluate(theta)
@@ -106,18 +110,6 @@ def _ascent(likelihood: Likelihood, at: Evaluation) -> Array:
             return step
     scale = np.abs(np.diag(at.information))
     return np.asarray(at.gradient / np.where(scale > 0, scale, 1.0))
-
-
-def _step_length(
-    likelihood: Likelihood, theta: Array, step: Array, value: float, gain: float
-) -> float:
-    """The longest of 1/2, 1/4, ... that raises the likelihood enough; 0 if none does."""
-    length = 0.5
-    for _ in range(_HALVINGS):
-        if likelihood.value(theta + length * step) >= value + _ENOUGH * length * gain:
-            return length
-        length /= 2
-    return 0.0
 
 
 def solved(matrix: Array, vector: Array) -> Array | None:
