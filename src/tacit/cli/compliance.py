@@ -118,7 +118,12 @@ def compliance(
     elif shares is None:
         result = options.chosen(pairs[0][0]).fit(_counted(pairs), attribute)
     else:
-        result = _curve(pairs, options.chosen(pairs[0][0]), shares, attribute)
+        model = options.chosen(pairs[0][0])
+        if len(pairs) > 1:
+            raise DataError("--shares is for one sample; several samples can estimate the share")
+        ((records, design),) = _counted(pairs)
+        assumed: Any = shares.split(",")
+        result = sensitivity(records, design, model, assumed, attribute)
     output.show(result, output.level, tacit="compliance", version=1, model=options.model.value)
 
 
@@ -128,15 +133,6 @@ def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
         (count_answers(partial(counted, design_file, design, data), design.reported), design)
         for (design_file, data), design in zip(pairs, designs, strict=True)
     ]
-
-
-def _curve(
-    pairs: list[tuple[Path, Path]], model: NoncomplianceModel, shares: str, attribute: str | None
-) -> SensitivityCurve:
-    if len(pairs) > 1:
-        raise DataError("--shares is for one sample; several samples can estimate the share")
-    ((records, design),) = _counted(pairs)
-    return sensitivity(records, design, model, shares.split(","), attribute)  # type: ignore[arg-type]
 
 
 def _control(design_file: Path) -> Careless:

@@ -150,8 +150,15 @@ def console() -> Console:
     return Console(width=wide, markup=False, highlight=False, emoji=False)
 
 
-def table(shown: Table) -> rich.table.Table:
-    """A light table; labels wrap where a terminal is narrow, numbers do not."""
+def print_table(shown: Table) -> None:
+    """A light table under its title, an empty line, and its note.
+
+    Labels wrap where a terminal is narrow, numbers do not.
+    """
+    out = console()
+    if shown.title:
+        out.print(shown.title, soft_wrap=True)
+    narrowed = _narrowed(shown, out.width)
     grid = rich.table.Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -159,22 +166,14 @@ def table(shown: Table) -> rich.table.Table:
         show_edge=False,
         header_style="bold",
     )
-    for head, side in zip(shown.heads, shown.align, strict=True):
+    for head, side in zip(narrowed.heads, narrowed.align, strict=True):
         if side == "l":
             grid.add_column(head, overflow="fold")
         else:
             grid.add_column(head, justify="right", no_wrap=True)
-    for row in shown.rows:
+    for row in narrowed.rows:
         grid.add_row(*(cell if isinstance(cell, Text) else cell_text(cell) for cell in row))
-    return grid
-
-
-def print_table(shown: Table) -> None:
-    """A table under its title, an empty line, and its note."""
-    out = console()
-    if shown.title:
-        out.print(shown.title, soft_wrap=True)
-    out.print(table(_narrowed(shown, out.width)), "")
+    out.print(grid, "")
     if shown.note:
         out.print(shown.note, "", sep="\n", soft_wrap=True)
 

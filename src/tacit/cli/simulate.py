@@ -161,7 +161,14 @@ def simulate(
     _answer(published, database, address, true, rng)
     people = number_of(respondents, "made-up person", "made-up people")
     typer.echo(f"{people} answered {address}/s/{published.slug}/")
-    _render(published, true)
+    rows = []
+    for column, attribute in enumerate(published.design.schema):
+        shares = np.bincount(true[:, column], minlength=attribute.size) / len(true)
+        for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
+            rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
+    heads = ("attribute", "answer", "true share")
+    title = "true shares, to compare with the estimates:"
+    show.print_table(Table(heads, rows, title, "llr"))
 
 
 def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
@@ -219,14 +226,3 @@ def _address() -> str:
     chosen = settings({})
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
     return f"http://{host}:{chosen.port}"
-
-
-def _render(published: Published, true: Codes) -> None:
-    out = show.console()
-    out.print("true shares, to compare with the estimates:")
-    rows = []
-    for column, attribute in enumerate(published.design.schema):
-        shares = np.bincount(true[:, column], minlength=attribute.size) / len(true)
-        for number, (category, share) in enumerate(zip(attribute.categories, shares, strict=True)):
-            rows.append(["" if number else attribute.name, str(category), f"{share:.4f}"])
-    out.print(show.table(Table(("attribute", "answer", "true share"), rows, align="llr")))

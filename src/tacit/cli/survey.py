@@ -41,7 +41,6 @@ from tacit.records import (
 from tacit.records.paths import SUFFIXES
 
 if TYPE_CHECKING:
-    from tacit.collect.store import SurveyState
     from tacit.privacy import Report
     from tacit.survey import Published, Survey, Width
 
@@ -289,35 +288,33 @@ def status(
 
     chosen = None if file is None else read_published(file)
     with open_store(database, there=True) as store:
-        published = store.published() if chosen is None else (chosen,)
-        surveys = [(survey, store.state(survey.survey.fingerprint)) for survey in published]
-    states = [_state_summary(*survey) for survey in surveys]
+        surveys = store.published() if chosen is None else (chosen,)
+        stored = [store.state(published.survey.fingerprint) for published in surveys]
+    states: list[dict[str, Any]] = []
+    rows = []
+    for published, state in zip(surveys, stored, strict=True):
+        summary = {
+            "title": published.title,
+            "slug": published.slug,
+            "fingerprint": published.fingerprint,
+            "survey_fingerprint": published.survey.fingerprint,
+            "access": published.survey.access,
+            "open": state.open,
+            "records": state.records,
+            "links_issued": state.issued,
+            "links_unused": state.remaining,
+        }
+        states.append(summary)
+        invited = published.survey.access == "invited"
+        links = (f"{state.issued:,}", f"{state.remaining:,}") if invited else ("", "")
+        word = "open" if state.open else "closed"
+        address = f"/s/{published.slug}/"
+        rows.append((published.title, address, word, f"{state.records:,}", *links))
     heads = ("survey", "address", "state", "records", "links issued", "links unused")
-    table = Table(heads, [_state_row(*survey) for survey in surveys], align="lllrrr")
+    table = Table(heads, rows, align="lllrrr")
     columns = {name: [state[name] for state in states] for name in (states[0] if states else ())}
     content = {"tacit": "survey-status", "version": 1, "surveys": states}
     output.show(show.Printout(content, [table], columns))
-
-
-def _state_summary(published: Published, state: SurveyState) -> dict[str, Any]:
-    return {
-        "title": published.title,
-        "slug": published.slug,
-        "fingerprint": published.fingerprint,
-        "survey_fingerprint": published.survey.fingerprint,
-        "access": published.survey.access,
-        "open": state.open,
-        "records": state.records,
-        "links_issued": state.issued,
-        "links_unused": state.remaining,
-    }
-
-
-def _state_row(published: Published, state: SurveyState) -> tuple[str, ...]:
-    invited = published.survey.access == "invited"
-    links = (f"{state.issued:,}", f"{state.remaining:,}") if invited else ("", "")
-    word = "open" if state.open else "closed"
-    return published.title, f"/s/{published.slug}/", word, f"{state.records:,}", *links
 
 
 # survey files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 #: The picture and the place of the axes in it.
@@ -96,25 +96,18 @@ def line_figure(
         return None
     xs = [x for curve in drawn for x, _ in curve.points]
     ys = [y for curve in drawn for _, y in curve.points]
-    horizontal = _axis(across, xs, False, _plain_ticks)
+    horizontal = _axis(across, xs)
     if named:
         low, high = _apart(min(xs), max(xs))
         horizontal = Axis(across, low, high, tuple(named))
-    if logarithmic and min(ys) > 0:
-        vertical = _axis(up, ys, True, _log_ticks)
-    else:
-        vertical = _axis(up, [0.0, *ys], False, _plain_ticks)
+    logarithmic = logarithmic and min(ys) > 0
+    vertical = _axis(up, ys if logarithmic else [0.0, *ys], logarithmic)
     return LineFigure(drawn, horizontal, vertical)
 
 
-def _axis(
-    name: str,
-    values: Sequence[float],
-    logarithmic: bool,
-    ticks: Callable[[float, float], Iterator[float]],
-) -> Axis:
+def _axis(name: str, values: Sequence[float], logarithmic: bool = False) -> Axis:
     low, high = _apart(min(values), max(values))
-    marks = [*ticks(low, high)]
+    marks = [*(_log_ticks if logarithmic else _plain_ticks)(low, high)]
     low, high = min(low, marks[0]), max(high, marks[-1])
     return Axis(name, low, high, tuple((mark, f"{mark:,g}") for mark in marks), logarithmic)
 

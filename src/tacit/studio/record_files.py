@@ -28,7 +28,7 @@ from tacit.studio.results import question_of, question_texts
 from tacit.survey import Published
 
 #: Suffixes of files that always have labels.
-SPSS, STATA = STATISTICS = (".sav", ".dta")
+SPSS, STATA = ".sav", ".dta"
 LONGEST_NAME = 32
 #: Bytes that SPSS and Stata keep of the text of a question, of an answer, and of a title.
 _ROOM = {SPSS: (255, 120, 64), STATA: (80, 32_000, 80)}
@@ -119,7 +119,10 @@ class LabelledRecords:
         write: Any = pyreadstat.write_dta
         if kind == SPSS:
             write = pyreadstat.write_sav
-            measure = {variable.short: _measure(variable) for variable in self.variables}
+            measure = {
+                variable.short: "ordinal" if variable.ordered else "nominal"
+                for variable in self.variables
+            }
             given |= {"variable_measure": measure, "row_compress": True}
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"records{kind}"
@@ -192,10 +195,6 @@ def _from_one(codes: Codes, size: int) -> Any:
     """Codes from 1; a missing answer, the code after the last, becomes a missing number."""
     absent = codes >= size
     return np.where(absent, np.nan, codes + 1.0) if absent.any() else codes.astype("int32") + 1
-
-
-def _measure(variable: LabelledVariable) -> str:
-    return "ordinal" if variable.ordered else "nominal"
 
 
 # Codebook and R script ----------------------------------------------------------------------------
