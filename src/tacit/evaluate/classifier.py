@@ -80,8 +80,10 @@ class Classifier:
         classes = np.unique(getattr(self._model, "classes_", answers))
         positions = np.searchsorted(classes, answers).clip(max=len(classes) - 1)
         strange = answers[classes[positions] != answers]
-        interpretations = [_as_labels(classes, self.target), _as_codes(classes, self.target)]
-        fitting = [codes for codes in interpretations if codes is not None]
+        labelled = [self.target.find(label) for label in classes]
+        fitting: list[Any] = [] if None in labelled else [labelled]
+        if classes.dtype.kind in "iuf" and np.isin(classes, np.arange(self.target.size)).all():
+            fitting.append(classes)
         if len(strange) or not fitting:
             odd = strange if len(strange) else [c for c in classes if self.target.find(c) is None]
             where = f" predicted for attribute {self.target.name!r}"
@@ -120,16 +122,3 @@ def _features(named: Any, schema: Schema, target: Attribute) -> Schema:
             f"the model was fitted with its target {target.name!r} among the features"
         )
     return schema.subset([str(name) for name in named])
-
-
-def _as_labels(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:
-    """Codes of classes that are labels; None if some are not."""
-    codes = [code for label in classes if (code := target.find(label)) is not None]
-    return codes if len(codes) == len(classes) else None
-
-
-def _as_codes(classes: npt.NDArray[Any], target: Attribute) -> list[int] | None:
-    """Classes that are codes; None if some are not."""
-    if classes.dtype.kind not in "iuf" or not np.isin(classes, np.arange(target.size)).all():
-        return None
-    return [int(number) for number in classes]

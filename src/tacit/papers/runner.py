@@ -23,7 +23,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
-from multiprocessing.pool import IMapIterator
 from pathlib import Path
 from typing import Any
 
@@ -280,22 +279,15 @@ def _several(
     with context.Pool(processes, _begin, (messages, job)) as pool:
         coming = pool.imap_unordered(_work, settings)
         for _ in settings:
-            setting, rows = _next(coming, messages, counter)
+            finished: tuple[Setting, Rows] | None = None
+            while finished is None:
+                with suppress(multiprocessing.TimeoutError):
+                    finished = coming.next(_LOOK)
+                while not messages.empty():
+                    counter(*messages.get())
+            setting, rows = finished
             counter(_name(setting), setting.repeats)
             yield setting, rows
-
-
-def _next(
-    coming: IMapIterator[Any], messages: Any, counter: _RepeatCounter
-) -> tuple[Setting, Rows]:
-    """The next result; messages that arrive meanwhile are passed on."""
-    finished: tuple[Setting, Rows] | None = None
-    while finished is None:
-        with suppress(multiprocessing.TimeoutError):
-            finished = coming.next(_LOOK)
-        while not messages.empty():
-            counter(*messages.get())
-    return finished
 
 
 #: The arguments that a process of the pool was started with.

@@ -94,9 +94,16 @@ def plan(
         if categories is not None:
             raise DataError("categories is for a coin or a family; a design has its own")
         assumed = assume_all(design, prevalence, category, attribute)
-        named = isinstance(prevalence, Mapping) and by in prevalence
-        if named and isinstance(compared, BetweenGroups):
-            required = replace(required, comparison=_of_prevalence(compared, assumed, group_share))
+        stated = prevalence if isinstance(prevalence, Mapping) else {}
+        if isinstance(compared, BetweenGroups) and by is not None and by in stated:
+            groups = tuple(assumed[by].shares.tolist())
+            if group_share is not None and not math.isclose(group_share, groups[-1]):
+                raise DataError(
+                    f"group_share is {group_share:g}, but the prevalence of {by!r} says "
+                    f"{groups[-1]:g}; leave one of them out"
+                )
+            compared = replace(compared, share=groups[-1], groups=groups)
+            required = replace(required, comparison=compared)
         return _Task(design, _names(design, attribute, by), assumed, required).fixed(n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
@@ -124,20 +131,6 @@ def _comparison(
     if by is not None:
         raise DataError("by needs a difference between the groups")
     return None
-
-
-def _of_prevalence(
-    compared: BetweenGroups, assumed: Assumptions, share: float | None
-) -> BetweenGroups:
-    """The comparison of groups with the assumed shares of the attribute that makes them."""
-    assert compared.by is not None
-    groups = tuple(assumed[compared.by].shares.tolist())
-    if share is not None and not math.isclose(share, groups[-1]):
-        raise DataError(
-            f"group_share is {share:g}, but the prevalence of {compared.by!r} says {groups[-1]:g}; "
-            "leave one of them out"
-        )
-    return replace(compared, share=groups[-1], groups=groups)
 
 
 def _names(design: Design, attribute: str | None, by: str | None) -> tuple[str, ...]:

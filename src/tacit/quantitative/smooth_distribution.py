@@ -83,7 +83,10 @@ def smoothed_em(wave: WaveSums, reported: Array) -> tuple[Array, Convergence]:
     true = np.full(wave.steps, 1 / wave.steps)
     change, steps = np.inf, 0
     while change >= _CLOSE and steps < _MOST_STEPS:
-        after = _smooth(true * wave.backward(reported / wave.forward(true)))
+        after = true * wave.backward(reported / wave.forward(true))
+        padded = np.concatenate([after[:1], after, after[-1:]])
+        after = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+        after = after / after.sum()
         change = float(np.max(np.abs(after - true)) / after.max())
         true, steps = after, steps + 1
     likelihood = float(reported @ np.log(wave.forward(true)))
@@ -93,13 +96,6 @@ def smoothed_em(wave: WaveSums, reported: Array) -> tuple[Array, Convergence]:
 def _summed(columns: Array) -> Array:
     """Cumulative sums along the first axis, from 0."""
     return np.concatenate([np.zeros_like(columns[:1]), np.cumsum(columns, axis=0)])
-
-
-def _smooth(shares: Array) -> Array:
-    """Neighbours averaged; the border is its own neighbour."""
-    padded = np.concatenate([shares[:1], shares, shares[-1:]])
-    smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-    return np.asarray(smooth / smooth.sum())
 
 
 #: Units of log-likelihood below the maximum; 2 covers 3 points less than 4 at steep places.

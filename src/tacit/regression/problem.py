@@ -217,12 +217,6 @@ def regression_problem(
     source = source_of(reported, design)
     if covariates is not None:
         return _from_matrix(formula, source, design, covariates, sampling)
-    return _from_formula(formula, source, design, intercept, sampling)
-
-
-def _from_formula(
-    formula: str, source: RecordSource, design: Design, intercept: bool, sampling: Sampling
-) -> RegressionProblem:
     disguised = [name for name in design.schema.names if not design.is_exact(name)]
     text = parsed(formula, [*design.schema.names, *source.columns], disguised)
     records = rows_of(source, [text.outcome, *text.names], sampling)
