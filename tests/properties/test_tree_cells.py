@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
 from tacit.core.channel import Coin
-from tacit.mine.tree import growth, reports
+from tacit.mine.tree import growth, tables
 from tacit.mine.tree.cells import CodedAnswers, PackedAnswers
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, grow
-from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.tables import RowTables
+from tacit.mine.tree.tables import RowTables, TreeReports
 from tacit.mine.tree.tree import Tree
 from tacit.records import count, count_or_list
 from tests.support.families import attributes_of, seeds, shares
@@ -90,7 +89,7 @@ def test_cells_give_the_tree_of_rows(kind: str, growth_settings: GrowthSettings,
 def test_packed_records_give_the_tree_of_codes(growth_settings: GrowthSettings, seed: int) -> None:
     design, records, target = reported("both", seed)
     patterns = count(records, design.reported)
-    with patch.object(reports, "_MOST_REPEATED", len(records)):
+    with patch.object(tables, "_MOST_REPEATED", len(records)):
         packed = TreeReports.of(patterns, design, target)
     assert isinstance(packed.answers, PackedAnswers)
     coded = replace(packed, answers=CodedAnswers(packed.answers.codes))

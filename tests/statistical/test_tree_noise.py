@@ -18,8 +18,7 @@ from tacit.core.arrays import Array, Codes
 from tacit.core.channel import matrix, related, truthful, uniform_perturbation, unrelated
 from tacit.datasets import adult_binary
 from tacit.mine import DecisionTree
-from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.tables import root_tables
+from tacit.mine.tree.tables import TreeReports, root_tables
 from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 

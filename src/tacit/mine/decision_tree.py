@@ -27,7 +27,7 @@ from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, follow, grow
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
 from tacit.reconstruction import Estimate, Reconstruction

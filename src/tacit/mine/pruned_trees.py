@@ -37,7 +37,7 @@ from tacit.mine.argument_checks import check_whole, non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
 from tacit.mine.tree.growth import NodeWalk
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means

@@ -22,7 +22,7 @@ from tacit.mine import (
 )
 from tacit.mine.pruned_trees import leaf_prices, right_by_depth
 from tacit.mine.tree.growth import NodeWalk
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([*(Attribute(f"a{i}", ["no", "yes"]) for i in range(6)), Attribute("c", [0, 1, 2])])

@@ -40,7 +40,7 @@ from tacit.mine.tree.likelihood import (
     penalised,
     refitted_table,
 )
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import likelihood
 from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables

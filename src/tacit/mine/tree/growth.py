@@ -46,8 +46,14 @@ from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.tables import ClassTables, NodeTables, RecordSums, RowTables, root_tables
+from tacit.mine.tree.tables import (
+    ClassTables,
+    NodeTables,
+    RecordSums,
+    RowTables,
+    TreeReports,
+    root_tables,
+)
 from tacit.mine.tree.tree import NONE, Tree, first_largest
 from tacit.reconstruction.estimate import covariance_of_means
 

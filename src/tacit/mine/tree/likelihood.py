@@ -24,7 +24,7 @@ from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.channel import Linear
 from tacit.core.design import Design, ProductChannel
 from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
 from tacit.reconstruction import Estimate, Reconstruction

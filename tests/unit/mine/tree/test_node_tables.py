@@ -23,8 +23,7 @@ import pytest
 from tacit import Design, Group, Schema
 from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree import tables
-from tacit.mine.tree.reports import TreeReports
-from tacit.mine.tree.tables import CellTables, NodeTables, RowTables
+from tacit.mine.tree.tables import CellTables, NodeTables, RowTables, TreeReports
 from tacit.mine.tree.tree import NONE
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import PatternTable

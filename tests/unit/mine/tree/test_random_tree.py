@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit.mine import DecisionTree
 from tacit.mine.tree.forest import random_growth, random_tree
 from tacit.mine.tree.growth import CRITERIA
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 
 SIZES = (2, 3, 4)
 POSSIBLE = np.array(list(product(*map(range, SIZES))))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.mine.tree.growth import GrowingTree
-from tacit.mine.tree.reports import TreeReports
+from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.tree import NONE, Tree
 
 # Attributes 0 (two categories), 1 (the class), 2 (three): the root asks 2, its second child 0.
