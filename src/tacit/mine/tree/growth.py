@@ -446,12 +446,8 @@ def _with_room(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic
     return room
 
 
-class Frontier(NamedTuple):
-    """Nodes that may be split: their numbers in the tree, and their tables."""
-
-    nodes: Index
-    tables: NodeTables
-    depth: int
+#: Nodes that may be split: their numbers in the tree, what makes their tables, and their depth.
+Frontier = tuple[Index, Callable[[], NodeTables], int]
 
 
 @cache
@@ -474,23 +470,27 @@ def grow_nodes(
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
         root = root_tables(reports)
         nodes = growing.add(np.array([NONE]), *root.by_class())
-        waiting: list[Callable[[], Frontier]] = []
+        waiting: list[Frontier] = []
         if growing.may_split(nodes).all() and settings.max_depth != 0:
-            waiting.append(lambda: Frontier(nodes, root, 0))
+            waiting.append((nodes, lambda: root, 0))
         while waiting:
-            frontier = waiting.pop()()
-            waiting.extend(_split(growing, settings, frontier, rng))
+            nodes, tables_of, depth = waiting.pop()
+            tables = tables_of()
+            del tables_of  # it holds the tables of the parents
+            waiting.extend(_split(growing, settings, nodes, tables, depth, rng))
     return growing
 
 
 def _split(
     growing: GrowingTree,
     settings: GrowthSettings,
-    frontier: Frontier,
+    nodes: Index,
+    tables: NodeTables,
+    depth: int,
     rng: np.random.Generator | None,
-) -> Iterator[Callable[[], Frontier]]:
+) -> Iterator[Frontier]:
     """Split the nodes whose best split exceeds noise; gives the next frontiers."""
-    best, criterion = best_splits(settings, frontier.tables, rng), settings.criterion
+    best, criterion = best_splits(settings, tables, rng), settings.criterion
     attribute, sizes = best.attribute, growing.reports.sizes
     split_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
     parts = criterion.branches(split_sizes, best.option, max(sizes))
@@ -499,27 +499,22 @@ def _split(
     real = np.arange(value.shape[1]) < n_parts[:, None]
     children = np.full(real.shape, NONE)
     children[real] = growing.add(
-        np.repeat(frontier.nodes, n_parts),
+        np.repeat(nodes, n_parts),
         value[real],
         None if moment is None else moment[real],
-        np.repeat(frontier.tables.variance_floor(attribute), n_parts),
+        np.repeat(tables.variance_floor(attribute), n_parts),
     )
     padded = np.concatenate([children, np.full((len(children), 1), NONE)], axis=1)
     gain = np.where(attribute == NONE, 0.0, best.gain)
-    growing.split(frontier.nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
-    depth = frontier.depth + 1
-    if depth == settings.max_depth:
+    growing.split(nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
+    if depth + 1 == settings.max_depth:
         return
-    branches = np.where(frontier.tables.events.padded(attribute), parts, NONE)
-    last = depth + 1 == settings.max_depth
+    branches = np.where(tables.events.padded(attribute), parts, NONE)
+    last = depth + 2 == settings.max_depth
     wanted = real & growing.may_split(children)
-    for batch in frontier.tables.memory_batches(attribute, wanted):
-        below = partial(frontier.tables.children, attribute, branches, batch, last)
-        yield partial(_frontier, children[batch], below, depth)
-
-
-def _frontier(nodes: Index, tables_of: Callable[[], NodeTables], depth: int) -> Frontier:
-    return Frontier(nodes, tables_of(), depth)
+    for batch in tables.memory_batches(attribute, wanted):
+        below = partial(tables.children, attribute, branches, batch, last)
+        yield children[batch], below, depth + 1
 
 
 def follow(tree: Tree, reports: TreeReports) -> Tree:

@@ -290,10 +290,6 @@ class Fold:
     held_out: TableReports
     table: Array
 
-    def held_likelihood(self) -> float:
-        """The log-likelihood of the classes of reports held out."""
-        return float(self.held_out.counts @ self.held_out.class_likelihoods(self.table))
-
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
@@ -380,7 +376,10 @@ def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: s
 
 
 def _held_out_likelihood(folds: Sequence[Fold]) -> float:
-    return sum(fold.held_likelihood() for fold in folds)
+    """The log-likelihood of the classes of reports held out."""
+    return sum(
+        float(fold.held_out.counts @ fold.held_out.class_likelihoods(fold.table)) for fold in folds
+    )
 
 
 def _strengthened(
@@ -704,15 +703,10 @@ def dependent_trees(
     """
     if reconstruction.n_records < LEAST_RECORDS:
         return [], None, False
-    names, tests = _joint_attributes(reconstruction, target)
+    tests = class_tests(reconstruction, target)
+    names = joint_attributes(reconstruction.design, target, tests)
     choice = _tree_choice(reconstruction, target, names, settings)
     return names, choice, choice.may_split(smallest_p_value(list(tests.values())))
-
-
-def _joint_attributes(reconstruction: Reconstruction, target: str) -> tuple[list[str], ClassTests]:
-    """The features of the joint table, and the dependence of each feature with the class."""
-    tests = class_tests(reconstruction, target)
-    return joint_attributes(reconstruction.design, target, tests), tests
 
 
 def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str]:
@@ -769,7 +763,7 @@ def _unbiased_is_better(
     design, patterns = reconstruction.design, reconstruction.patterns
     first, second = next(patterns.folds(FOLDS, np.random.default_rng(0)))
     learnt, held_out = Reconstruction(first, design), TreeReports.of(second, design, target)
-    names, _ = _joint_attributes(learnt, target)
+    names = joint_attributes(design, target, class_tests(learnt, target))
     joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)
     gain = _right(_unbiased(learnt, target, settings), held_out) - _right(joint, held_out)
     mean, error = paired(gain, held_out.shares * held_out.n_records)
