@@ -31,7 +31,6 @@ from tacit.studio.site import (
     Refusal,
     RefusalError,
     Right,
-    RouteNote,
 )
 from tacit.studio.survey_pages import estimates_json, surveys_json
 
@@ -292,11 +291,14 @@ def _route(
     status: int = 200,
     body: str | None = None,
     longest: int = LONGEST_TEXT_FORM,
-    **parameters: tuple[str, ...],
+    query: tuple[str, ...] = (),
+    optional: tuple[str, ...] = (),
 ) -> PageRoute:
     """A route below /api/, with the names of the schemas of its answer and of its body."""
-    note = RouteNote(answer, status, body, **parameters)
-    return PageRoute(method, f"/api/{path}", needs, handler, longest, note)
+    address = f"/api/{path}"
+    return PageRoute(
+        method, address, needs, handler, longest, answer, status, body, query, optional
+    )
 
 
 #: The bodies of these are small.
@@ -348,168 +350,120 @@ ROUTES = (
 
 
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "boolean"}
-_SHARE = {"type": ["number", "null"]}
-_MAYBE = {"type": ["string", "null"]}
-_CELL = {"layer": _MAYBE, "column": _TEXT, "row": _TEXT, "low": _SHARE, "high": _SHARE}
-_ROLE = {"enum": ["viewer", "analyst", "owner", None]}
-_DRAFT_KEYS = {
-    "id": _TEXT,
-    "title": _TEXT,
-    "version": _WHOLE,
-    "saved_at": {"type": "string", "format": "date-time"},
-    "saved_by": _TEXT,
-    "published": {"type": ["string", "null"], "description": "The slug of the survey, if any."},
-}
-_INVITATION = {
-    "id": _WHOLE,
-    "role": {"enum": ["viewer", "analyst", "owner"]},
-    "by": _TEXT,
-    "works_until": {"type": "string", "format": "date-time"},
-}
-_PROBLEMS = {"type": "array", "items": _TEXT}
-_SURVEY_KEYS = {
-    "slug": _TEXT,
-    "title": _TEXT,
-    "open": _FLAG,
-    "records": _WHOLE,
-    "role": _ROLE,
-}
-
-
-def _object(optional: tuple[str, ...] = (), /, **members: Any) -> dict[str, Any]:
-    required = [name for name in members if name not in optional]
-    return {"type": "object", "properties": members, "required": required}
+_NUMBER, _SHARE = {"type": "number"}, {"type": ["number", "null"]}
+_MAYBE_TEXT, _MAYBE_WHOLE = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
+_OBJECT, _MAYBE_OBJECT = {"type": "object"}, {"type": ["object", "null"]}
+_TIME = {"type": "string", "format": "date-time"}
+_ROLES = ["viewer", "analyst", "owner"]
 
 
 def _list(items: Any) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-_MODEL_KEYS = {
-    "name": _TEXT,
-    "state": {"enum": ["ready", "learning", "failed"]},
-    "title": _TEXT,
-    "request": {"type": "object"},
-    "made": _TEXT,
-    "by": _TEXT,
-    "records": _WHOLE,
-    "accuracy": {"type": ["object", "null"]},
+#: The types of members by name; the others are texts.
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("version", "status", "df", "missing", "records"), _WHOLE),
+    **dict.fromkeys(("links", "unused_links", "released_records", "next_release_at"), _WHOLE),
+    **dict.fromkeys(("respondents", "n_learnt", "n_tested", "n_left_out"), _WHOLE),
+    **dict.fromkeys(("share", "low", "high", "reported", "difference"), _SHARE),
+    **dict.fromkeys(("statistic", "p", "width", "power", "epsilon"), _SHARE),
+    **dict.fromkeys(("effective", "level", "min_support", "min_confidence"), _NUMBER),
+    **dict.fromkeys(("max_depth", "classes"), _MAYBE_WHOLE),
+    **dict.fromkeys(("open", "suppressed"), _FLAG),
+    **dict.fromkeys(("problems", "warnings"), _list(_TEXT)),
+    **dict.fromkeys(("widths", "request", "summary", "privacy"), _OBJECT),
+    **dict.fromkeys(("accuracy", "evaluation", "tradeoff"), _MAYBE_OBJECT),
+    **dict.fromkeys(("saved_at", "works_until"), _TIME),
+    "layer": _MAYBE_TEXT,
+    "role": {"enum": [*_ROLES, None]},
+    "state": {"enum": [READY, LEARNING, FAILED]},
+    "published": _MAYBE_TEXT | {"description": "The slug of the survey, if any."},
+    "compared_records": _WHOLE
+    | {"description": "Records of tables and models: 0 until closing, unless there is a snapshot."},
 }
-_WHOLE_MODEL = {
-    "problem": _TEXT,
-    "summary": {"type": "object"},
-    "evaluation": {"type": ["object", "null"]},
-    "privacy": {"type": "object"},
-    "n_learnt": _WHOLE,
-    "n_tested": _WHOLE,
-    "n_left_out": _WHOLE,
-}
+
+
+def _object(names: str, optional: str = "", /, **others: Any) -> dict[str, Any]:
+    """An object with these members; `others` have types of their own."""
+    listed = [*names.split(), *optional.split()]
+    members = {name: _TYPES.get(name, _TEXT) for name in listed} | others
+    required = [name for name in members if name not in optional.split()]
+    return {"type": "object", "properties": members, "required": required}
+
+
+_SURVEY_NAMES = "slug title open records role"
+_CELL_NAMES = "layer column row low high"
+_MODEL_NAMES = "title request made by records accuracy"
+_DRAFT_NAMES = "id title version saved_at saved_by published"
+_INVITATION = {"id": _WHOLE, "role": {"enum": _ROLES}}
+_QUESTION = _object(
+    "name text missing effective", answers=_list(_object("label share low high reported"))
+)
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "Problem": {
         "description": "Problem details (RFC 9457); some problems have more members.",
-        **_object(("problems",), type=_TEXT, title=_TEXT, status=_WHOLE, problems=_PROBLEMS),
+        **_object("type title status", "problems"),
     },
-    "Surveys": _object(surveys=_list(_object(**_SURVEY_KEYS))),
+    "Surveys": _object("", surveys=_list(_object(_SURVEY_NAMES))),
     "Survey": _object(
-        **_SURVEY_KEYS,
-        fingerprint=_TEXT,
-        design=_TEXT,
-        links=_WHOLE,
-        unused_links=_WHOLE,
-        released_records=_WHOLE,
-        next_release_at=_WHOLE,
-        compared_records={
-            **_WHOLE,
-            "description": "Records of tables and models: 0 until closing, unless there is a "
-            "snapshot.",
-        },
+        f"{_SURVEY_NAMES} fingerprint design links unused_links released_records next_release_at "
+        "compared_records"
     ),
     "Results": _object(
-        design=_TEXT,
-        records=_WHOLE,
-        questions=_list(
-            _object(
-                name=_TEXT,
-                text=_TEXT,
-                missing=_WHOLE,
-                effective={"type": "number"},
-                answers=_list(
-                    _object(label=_TEXT, share=_SHARE, low=_SHARE, high=_SHARE, reported=_SHARE)
-                ),
-            )
-        ),
-        hidden=_list(_object(text=_TEXT, why=_TEXT)),
-        releases=_list(_object(day=_TEXT, records=_WHOLE, widths={"type": "object"})),
+        "design records",
+        questions=_list(_QUESTION),
+        hidden=_list(_object("text why")),
+        releases=_list(_object("day records widths")),
     ),
     "Table": _object(
-        row=_TEXT,
-        column=_TEXT,
-        layer=_MAYBE,
-        records=_WHOLE,
-        cells=_list(_object(**_CELL, share=_SHARE, suppressed=_FLAG)),
-        comparisons=_list(_object(**_CELL, against=_TEXT, difference=_SHARE)),
-        test={
-            **_object(statistic=_SHARE, df=_WHOLE, p=_SHARE),
-            "type": ["object", "null"],
-            "description": "None if a cell is suppressed.",
-        },
+        "row column layer records",
+        cells=_list(_object(f"{_CELL_NAMES} share suppressed")),
+        comparisons=_list(_object(f"{_CELL_NAMES} against difference")),
+        test=_object("statistic df p")
+        | _MAYBE_OBJECT
+        | {"description": "None if a cell is suppressed."},
     ),
     "Plan": {
         "description": "As `tacit plan --format json` prints it, with `tradeoff` beside.",
         **_object(
-            solved=_TEXT,
-            respondents=_WHOLE,
-            level={"type": "number"},
-            width=_SHARE,
-            power=_SHARE,
-            epsilon=_SHARE,
-            questions=_list({"type": "object"}),
-            groups=_list({"type": "object"}),
-            warnings=_list(_TEXT),
-            tradeoff={"type": ["object", "null"]},
+            "solved respondents level width power epsilon warnings tradeoff",
+            questions=_list(_OBJECT),
+            groups=_list(_OBJECT),
         ),
     },
-    "Links": _object(links=_list(_TEXT)),
-    "Invitations": _object(invitations=_list(_object(**_INVITATION))),
-    "NewInvitation": _object(**_INVITATION, link=_TEXT),
-    "Drafts": _object(drafts=_list(_object(**_DRAFT_KEYS))),
-    "Draft": _object(**_DRAFT_KEYS, text=_TEXT, problems=_PROBLEMS),
-    "Problems": _object(problems=_PROBLEMS),
-    "Published": _object(slug=_TEXT, fingerprint=_TEXT),
-    "Preview": _object(address=_TEXT),
-    "Models": _object(models=_list(_object(**_MODEL_KEYS))),
+    "Links": _object("", links=_list(_TEXT)),
+    "Invitations": _object("", invitations=_list(_object("by works_until", **_INVITATION))),
+    "NewInvitation": _object("by works_until link", **_INVITATION),
+    "Drafts": _object("", drafts=_list(_object(_DRAFT_NAMES))),
+    "Draft": _object(f"{_DRAFT_NAMES} text problems"),
+    "Problems": _object("problems"),
+    "Published": _object("slug fingerprint"),
+    "Preview": _object("address"),
+    "Models": _object("", models=_list(_object(f"name state {_MODEL_NAMES}"))),
     "Model": {
         "description": "A model; only its name and state while it is learnt, or why it was not.",
-        **_object((*_MODEL_KEYS, *_WHOLE_MODEL), **_MODEL_KEYS, **_WHOLE_MODEL),
-        "required": ["name", "state"],
+        **_object("name state", f"{_MODEL_NAMES} problem {' '.join(_SHOWN)}"),
     },
     "NewModel": {
         "description": "The fields of the form; shares are in percent.",
         **_object(
-            (
-                *("target", "criterion", "max_depth", "min_support", "min_confidence"),
-                *("classes", "records"),
-            ),
-            kind={"enum": list(KINDS)},
-            target=_TEXT,
-            criterion={"enum": list(CRITERIA)},
-            max_depth={"type": ["integer", "null"]},
-            min_support={"type": "number"},
-            min_confidence={"type": "number"},
-            classes={"type": ["integer", "null"]},
+            "",
+            "target criterion max_depth min_support min_confidence classes records",
+            kind={"enum": [*KINDS]},
+            criterion={"enum": [*CRITERIA]},
             records={"enum": ["all", "snapshot"]},
         ),
     },
-    "NewRound": _object(theta={"enum": ["2/3", "3/4", "5/6", "9/10"]}),
-    "SurveyText": _object(text=_TEXT),
-    "CheckedText": _object(("text",), text=_TEXT),
-    "NewVersion": _object(text=_TEXT, version=_WHOLE),
-    "Invite": _object(role=_INVITATION["role"]),
-    "NewLinks": _object(("base",), n={"type": "integer", "minimum": 1}, base=_TEXT),
-    "Confirmation": _object(confirm={"type": "string", "description": "The title."}),
+    "NewRound": _object("", theta={"enum": [*model_pages.THETAS]}),
+    "SurveyText": _object("text"),
+    "CheckedText": _object("", "text"),
+    "NewVersion": _object("text version"),
+    "Invite": _object("", role={"enum": _ROLES}),
+    "NewLinks": _object("", "base", n={"type": "integer", "minimum": 1}),
+    "Confirmation": _object("", confirm=_TEXT | {"description": "The title."}),
 }
-
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _FORM = "application/x-www-form-urlencoded"
@@ -550,27 +504,27 @@ def api_description(pages: Sequence[PageRoute]) -> dict[str, Any]:
 
 
 def _operation(page: PageRoute) -> dict[str, Any]:
-    note = page.note or RouteNote()
+    for_programs = page.path.startswith("/api/")
     handler: Any = page.handler.func if isinstance(page.handler, partial) else page.handler
     words = re.sub(r"\W+", "-", _PARAMETER.sub(r"\1", page.path)).strip("-") or "start"
     operation: dict[str, Any] = {
         "operationId": f"{page.method.lower()}-{words}",
         "summary": " ".join((handler.__doc__ or "").split("\n\n")[0].split()),
-        "tags": ["api" if page.note else "pages"],
+        "tags": ["api" if for_programs else "pages"],
         "x-needs": page.needs.value if isinstance(page.needs, Right) else page.needs.name.lower(),
-        "parameters": _parameters(page, note),
-        "responses": _responses(page, note),
+        "parameters": _parameters(page),
+        "responses": _responses(page, for_programs),
         "security": _security(page),
     }
-    if page.note is not None and note.body is not None:
-        content = {"application/json": {"schema": _reference(note.body)}}
+    if page.body is not None:
+        content = {"application/json": {"schema": _reference(page.body)}}
         operation["requestBody"] = {"required": True, "content": content}
-    elif page.note is None and page.method == "POST":
+    elif not for_programs and page.method == "POST":
         operation["requestBody"] = {"content": {_FORM: {"schema": {"type": "object"}}}}
     return operation
 
 
-def _parameters(page: PageRoute, note: RouteNote) -> list[dict[str, Any]]:
+def _parameters(page: PageRoute) -> list[dict[str, Any]]:
     parameters = [
         {
             "name": name,
@@ -580,24 +534,24 @@ def _parameters(page: PageRoute, note: RouteNote) -> list[dict[str, Any]]:
         }
         for name, kind in _PARAMETER.findall(page.path)
     ]
-    for name in (*note.query, *note.optional):
-        query = {"in": "query", "required": name in note.query, "schema": {"type": "string"}}
+    for name in (*page.query, *page.optional):
+        query = {"in": "query", "required": name in page.query, "schema": {"type": "string"}}
         parameters.append({"name": name, **query})
     return parameters
 
 
-def _responses(page: PageRoute, note: RouteNote) -> dict[str, Any]:
+def _responses(page: PageRoute, for_programs: bool) -> dict[str, Any]:
     problem = {"description": "Refused.", "content": {PROBLEM: {"schema": _reference("Problem")}}}
     done: dict[str, Any] = {"description": "Done."}
-    if note.answer is not None:
-        done["content"] = {"application/json": {"schema": _reference(note.answer)}}
-    elif page.note is None and page.method == "GET":
+    if page.answer is not None:
+        done["content"] = {"application/json": {"schema": _reference(page.answer)}}
+    elif not for_programs and page.method == "GET":
         end = page.path.rpartition(".")[2] if "." in page.path else "html"
         kind = "text/html" if end == "html" else _KINDS.get(end, "application/octet-stream")
         done["content"] = {kind: {}}
-    elif page.note is None:
+    elif not for_programs:
         return {"200": done, "303": {"description": "Done; see another page."}, "4XX": problem}
-    return {str(note.status): done, "4XX": problem}
+    return {str(page.status): done, "4XX": problem}
 
 
 def _security(page: PageRoute) -> list[dict[str, list[str]]]:

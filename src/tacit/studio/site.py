@@ -410,27 +410,23 @@ TurnsOf = Callable[[PageVisit], tuple[Turns, Hashable]]
 
 
 @dataclass(frozen=True)
-class RouteNote:
-    """What the API description says of a route: the names of the schemas of its answer and of what
-    is sent to it, the status of the answer, and parameters after the question mark."""
-
-    answer: str | None = None
-    status: int = 200
-    body: str | None = None
-    query: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class PageRoute:
-    """A method and an address, the right it needs, and what answers."""
+    """A method and an address, the right it needs, and what answers.
+
+    The API description says the rest: the names of the schemas of the answer and of what is sent,
+    the status of the answer, and the parameters after the question mark.
+    """
 
     method: str
     path: str
     needs: Right | Role
     handler: Handler
     longest: int = LONGEST_FORM
-    note: RouteNote | None = None
+    answer: str | None = None
+    status: int = 200
+    body: str | None = None
+    query: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
