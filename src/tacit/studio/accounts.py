@@ -16,20 +16,6 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    Executable,
-    Select,
-    and_,
-    delete,
-    event,
-    func,
-    insert,
-    select,
-    update,
-)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateColumn
@@ -152,16 +138,16 @@ drafts = sa.Table(
 
 def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
     """What an account has in a table, oldest first."""
-    rows = select(table).where(table.c.account == account).order_by(table.c.id)
+    rows = sa.select(table).where(table.c.account == account).order_by(table.c.id)
     with engine.connect() as connection:
         return connection.execute(rows).all()
 
 
 def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
     """Delete a row of an account; whether there was one."""
-    row = and_(table.c.account == account, table.c.id == number)
+    row = sa.and_(table.c.account == account, table.c.id == number)
     with engine.begin() as connection:
-        return connection.execute(delete(table).where(row)).rowcount == 1
+        return connection.execute(sa.delete(table).where(row)).rowcount == 1
 
 
 def open_engine(path: Path) -> sa.Engine:
@@ -172,7 +158,7 @@ def open_engine(path: Path) -> sa.Engine:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         engine = sa.create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
-        event.listen(engine, "connect", _set_up)
+        sa.event.listen(engine, "connect", _set_up)
         metadata.create_all(engine)
         _bring_up_to_date(engine)
     except (OSError, DBAPIError) as error:
@@ -187,8 +173,8 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     Its links did not say who made them, so that they cannot be checked: they no longer work. Its
     audit log had whatever was typed as a name, passwords too: only names of accounts stay.
     """
-    typed = and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
-    others = and_(typed, audit.c.account.not_in(select(accounts.c.name)))
+    typed = sa.and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
+    others = sa.and_(typed, audit.c.account.not_in(sa.select(accounts.c.name)))
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE IF EXISTS studio_setup_links"))
         for table in metadata.sorted_tables:
@@ -197,7 +183,7 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
                 if column.name not in present:
                     layout = CreateColumn(column).compile(connection)
                     connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN {layout}"))
-        connection.execute(update(audit).where(others).values(account="", subject=UNKNOWN_NAME))
+        connection.execute(sa.update(audit).where(others).values(account="", subject=UNKNOWN_NAME))
 
 
 def _set_up(connection: Any, record: Any) -> None:
@@ -291,7 +277,7 @@ class Accounts:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: sa.Engine,
         now: Callable[[], float] = time.time,
         hasher: PasswordHasher | None = None,
     ) -> None:
@@ -302,7 +288,7 @@ class Accounts:
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
-    def _execute(self, *statements: Executable) -> None:
+    def _execute(self, *statements: sa.Executable) -> None:
         """Execute statements in one transaction."""
         with self.engine.begin() as connection:
             for statement in statements:
@@ -343,7 +329,7 @@ class Accounts:
 
     def invitations(self, survey: str | None = None) -> list[Invitation]:
         """The open invitations to a survey, or to all surveys; the first to expire comes first."""
-        links = select(invitations, accounts.c.name).join(
+        links = sa.select(invitations, accounts.c.name).join(
             accounts, accounts.c.id == invitations.c.account
         )
         if survey is not None:
@@ -357,11 +343,11 @@ class Accounts:
 
     def revoke_invitation(self, number: int, survey: str) -> bool:
         """Revoke an invitation to a survey; whether there was one."""
-        mine = and_(invitations.c.id == number, invitations.c.survey == survey)
+        mine = sa.and_(invitations.c.id == number, invitations.c.survey == survey)
         with self.engine.begin() as connection:
-            return connection.execute(delete(invitations).where(mine)).rowcount == 1
+            return connection.execute(sa.delete(invitations).where(mine)).rowcount == 1
 
-    def _working(self, connection: Connection, links: Sequence[Any]) -> list[Any]:
+    def _working(self, connection: sa.Connection, links: Sequence[Any]) -> list[Any]:
         """The links that have not expired and whose makers may still invite.
 
         The first link has no maker; it works as long as there is no account.
@@ -383,11 +369,11 @@ class Accounts:
 
         return [link for link in links if link.expires >= now and may_invite(link)]
 
-    def _drop_invitations(self, connection: Connection) -> None:
+    def _drop_invitations(self, connection: sa.Connection) -> None:
         """Delete links that no longer work, so that no right that is given later revives them."""
-        links = connection.execute(select(invitations)).all()
+        links = connection.execute(sa.select(invitations)).all()
         ended = {link.id for link in links} - {link.id for link in self._working(connection, links)}
-        connection.execute(delete(invitations).where(invitations.c.id.in_(ended)))
+        connection.execute(sa.delete(invitations).where(invitations.c.id.in_(ended)))
 
     def link_works(self, secret: str) -> bool:
         """Whether a one-time link can still be used."""
@@ -403,7 +389,7 @@ class Accounts:
         try:
             with self.engine.begin() as connection:
                 links = _links(connection, secret)
-                used = delete(invitations).where(invitations.c.hash == _hash(secret))
+                used = sa.delete(invitations).where(invitations.c.hash == _hash(secret))
                 if connection.execute(used).rowcount != 1:
                     return None
                 if not self._working(connection, links):  # nobody else writes after the deletion
@@ -414,19 +400,19 @@ class Accounts:
                 number = _inserted(connection, accounts, row)
                 if link.survey is not None:
                     given = dict(account=number, survey=link.survey, role=link.role)
-                    connection.execute(insert(roles).values(**given))
+                    connection.execute(sa.insert(roles).values(**given))
                 return self._account(connection, number)
         except IntegrityError:
             raise DataError(f"there is an account {name!r} already; choose another name") from None
 
     def give(self, account: int, survey: str, role: Role | None) -> None:
         """Set the role of an account for a survey; None takes it away."""
-        mine = and_(roles.c.account == account, roles.c.survey == survey)
+        mine = sa.and_(roles.c.account == account, roles.c.survey == survey)
         with self.engine.begin() as connection:
-            connection.execute(delete(roles).where(mine))
+            connection.execute(sa.delete(roles).where(mine))
             if role is not None:
                 row = dict(account=account, survey=survey, role=role.name.lower())
-                connection.execute(insert(roles).values(**row))
+                connection.execute(sa.insert(roles).values(**row))
             self._drop_invitations(connection)
 
     def members(self, survey: str) -> list[Member]:
@@ -452,16 +438,16 @@ class Accounts:
         to a disabled account before it is enabled.
         """
         with self.engine.begin() as connection:
-            mine = update(accounts).where(accounts.c.id == account)
+            mine = sa.update(accounts).where(accounts.c.id == account)
             connection.execute(mine.values(disabled=disabled))
             for table in (sessions, invitations, api_tokens, passkeys):
-                connection.execute(delete(table).where(table.c.account == account))
+                connection.execute(sa.delete(table).where(table.c.account == account))
             _require_administrator(connection)
 
     def make_administrator(self, account: int, administrator: bool = True) -> None:
         """Make an account an administrator, or end that."""
         with self.engine.begin() as connection:
-            mine = update(accounts).where(accounts.c.id == account)
+            mine = sa.update(accounts).where(accounts.c.id == account)
             connection.execute(mine.values(administrator=administrator))
             self._drop_invitations(connection)
             _require_administrator(connection)
@@ -469,14 +455,14 @@ class Accounts:
     def forget_survey(self, survey: str) -> None:
         """Delete the roles, invitations and tokens for a survey that was deleted."""
         tables = (roles, invitations, api_tokens)
-        self._execute(*(delete(table).where(table.c.survey == survey) for table in tables))
+        self._execute(*(sa.delete(table).where(table.c.survey == survey) for table in tables))
 
     # Signing in --------------------------------------------------------------------------------
 
     def check_password(self, name: str, password: str) -> Account | None:
         """The account, if name and password are right; both mistakes take the same time."""
         with self.engine.connect() as connection:
-            row = connection.execute(select(accounts).where(accounts.c.name == name)).first()
+            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).first()
         stored = row.password if row is not None else self._other
         try:
             with self._hashing:
@@ -498,8 +484,8 @@ class Accounts:
         """Set a new password; all sessions of the account end."""
         hashed = self._hashed(_checked_password(password))
         self._execute(
-            update(accounts).where(accounts.c.id == account).values(password=hashed),
-            delete(sessions).where(sessions.c.account == account),
+            sa.update(accounts).where(accounts.c.id == account).values(password=hashed),
+            sa.delete(sessions).where(sessions.c.account == account),
         )
 
     def begin_session(self, account: Account) -> str:
@@ -507,20 +493,20 @@ class Accounts:
         secret = secrets.token_urlsafe(32)
         expires = self.now() + SESSION_SECONDS
         row = dict(hash=_hash(secret), account=account.id, expires=expires)
-        expired = delete(sessions).where(sessions.c.expires < self.now())
-        self._execute(expired, insert(sessions).values(**row))
+        expired = sa.delete(sessions).where(sessions.c.expires < self.now())
+        self._execute(expired, sa.insert(sessions).values(**row))
         return secret
 
     def of_session(self, secret: str) -> Account | None:
         """The account of a session that has not expired; using it extends it."""
         mine = sessions.c.hash == _hash(secret)
         with self.engine.begin() as connection:
-            row = connection.execute(select(sessions).where(mine)).first()
+            row = connection.execute(sa.select(sessions).where(mine)).first()
             if row is None or row.expires < self.now():
                 return None
             until = self.now() + SESSION_SECONDS
             if until - row.expires > SESSION_SECONDS / 100:  # not at every request
-                connection.execute(update(sessions).where(mine).values(expires=until))
+                connection.execute(sa.update(sessions).where(mine).values(expires=until))
             return self._account(connection, row.account)
 
     def remember_device(self, account: Account, secret: str | None) -> str:
@@ -530,16 +516,16 @@ class Accounts:
         """
         if secret is None or self.device(secret) is None:
             secret = secrets.token_urlsafe(32)
-        mine = and_(devices.c.hash == _hash(secret), devices.c.account == account.id)
+        mine = sa.and_(devices.c.hash == _hash(secret), devices.c.account == account.id)
         row = dict(hash=_hash(secret), account=account.id, expires=self.now() + DEVICE_SECONDS)
-        newest = select(devices.c.hash).where(devices.c.account == account.id)
+        newest = sa.select(devices.c.hash).where(devices.c.account == account.id)
         newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
-        others = and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
+        others = sa.and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
         self._execute(
-            delete(devices).where(devices.c.expires < self.now()),
-            delete(devices).where(mine),
-            insert(devices).values(**row),
-            delete(devices).where(others),
+            sa.delete(devices).where(devices.c.expires < self.now()),
+            sa.delete(devices).where(mine),
+            sa.insert(devices).values(**row),
+            sa.delete(devices).where(others),
         )
         return secret
 
@@ -549,21 +535,21 @@ class Accounts:
 
     def signed_in_on(self, account: int, device: bytes) -> bool:
         """Whether an account has signed in on a device."""
-        return self._devices(and_(devices.c.hash == device, devices.c.account == account))
+        return self._devices(sa.and_(devices.c.hash == device, devices.c.account == account))
 
-    def _devices(self, which: ColumnElement[bool]) -> bool:
-        valid = select(devices).where(which, devices.c.expires >= self.now())
+    def _devices(self, which: sa.ColumnElement[bool]) -> bool:
+        valid = sa.select(devices).where(which, devices.c.expires >= self.now())
         with self.engine.connect() as connection:
             return connection.execute(valid).first() is not None
 
     def number_of(self, name: str) -> int | None:
         """The number of the account with a name, also if it is disabled."""
         with self.engine.connect() as connection:
-            return connection.scalar(select(accounts.c.id).where(accounts.c.name == name))
+            return connection.scalar(sa.select(accounts.c.id).where(accounts.c.name == name))
 
     def end_session(self, secret: str) -> None:
         """Sign out."""
-        self._execute(delete(sessions).where(sessions.c.hash == _hash(secret)))
+        self._execute(sa.delete(sessions).where(sessions.c.hash == _hash(secret)))
 
     # Tokens ------------------------------------------------------------------------------------
 
@@ -572,7 +558,7 @@ class Accounts:
         secret = f"tacit_{secrets.token_urlsafe(32)}"
         row = dict(account=account, label=_checked_name(label), survey=survey)
         row |= dict(hash=_hash(secret), scope=scope.name.lower())
-        self._execute(insert(api_tokens).values(**row))
+        self._execute(sa.insert(api_tokens).values(**row))
         return secret
 
     def tokens(self, account: int) -> Sequence[Any]:
@@ -589,20 +575,20 @@ class Accounts:
             return self._account_of_token(connection, api_tokens.c.hash == _hash(secret))
 
     def _account_of_token(
-        self, connection: Connection, mine: ColumnElement[bool]
+        self, connection: sa.Connection, mine: sa.ColumnElement[bool]
     ) -> Account | None:
-        row = connection.execute(select(api_tokens).where(mine)).first()
+        row = connection.execute(sa.select(api_tokens).where(mine)).first()
         if row is None:
             return None
         limits = dict(most=Role.named(row.scope), only=row.survey, token=row.id)
         return self._account(connection, row.account, **limits)
 
-    def _account(self, connection: Connection, number: int, **limits: Any) -> Account | None:
-        enabled = and_(accounts.c.id == number, ~accounts.c.disabled)
-        row = connection.execute(select(accounts).where(enabled)).first()
+    def _account(self, connection: sa.Connection, number: int, **limits: Any) -> Account | None:
+        enabled = sa.and_(accounts.c.id == number, ~accounts.c.disabled)
+        row = connection.execute(sa.select(accounts).where(enabled)).first()
         if row is None:
             return None
-        rows = connection.execute(select(roles).where(roles.c.account == number))
+        rows = connection.execute(sa.select(roles).where(roles.c.account == number))
         roles_of = {role.survey: Role.named(role.role) for role in rows}
         return Account(row.id, row.name, row.administrator, roles_of, **limits)
 
@@ -611,49 +597,51 @@ class Accounts:
     def record_failed_sign_in(self, name: str) -> None:
         """Add a failed sign-in. A name that no account has may be a password: it is not stored."""
         with self.engine.connect() as connection:
-            account = connection.scalar(select(accounts.c.name).where(accounts.c.name == name))
+            account = connection.scalar(sa.select(accounts.c.name).where(accounts.c.name == name))
         self.record(account or "", FAILED_SIGN_IN, "" if account else UNKNOWN_NAME)
 
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
         row = dict(at=self.now(), account=account[:LONGEST_NAME], action=action, subject=subject)
-        self._execute(insert(audit).values(**row))
+        self._execute(sa.insert(audit).values(**row))
 
     def history(self, most: int = 200) -> Sequence[Any]:
         """The newest lines of the audit log."""
         with self.engine.connect() as connection:
-            return connection.execute(select(audit).order_by(audit.c.id.desc()).limit(most)).all()
+            return connection.execute(
+                sa.select(audit).order_by(audit.c.id.desc()).limit(most)
+            ).all()
 
 
-def _inserted(connection: Connection, table: sa.Table, row: dict[str, Any]) -> int:
+def _inserted(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> int:
     """The number of a row that is added."""
-    key = connection.execute(insert(table).values(**row)).inserted_primary_key
+    key = connection.execute(sa.insert(table).values(**row)).inserted_primary_key
     return int(key[0]) if key else 0
 
 
-def _links(connection: Connection, secret: str) -> Sequence[Any]:
+def _links(connection: sa.Connection, secret: str) -> Sequence[Any]:
     """The link with a secret, if there is one."""
     mine = invitations.c.hash == _hash(secret)
-    return connection.execute(select(invitations).where(mine)).all()
+    return connection.execute(sa.select(invitations).where(mine)).all()
 
 
-def _any_account(connection: Connection) -> bool:
-    return bool(connection.scalar(select(func.count()).select_from(accounts)))
+def _any_account(connection: sa.Connection) -> bool:
+    return bool(connection.scalar(sa.select(sa.func.count()).select_from(accounts)))
 
 
-def _listed_accounts() -> Select[Any]:
+def _listed_accounts() -> sa.Select[Any]:
     """Accounts by name, each with the name of the account that invited it."""
     inviters = accounts.alias()
     columns = (accounts.c.id, accounts.c.name, accounts.c.administrator, accounts.c.disabled)
-    named = select(*columns, inviters.c.name.label("invited_by")).select_from(accounts)
+    named = sa.select(*columns, inviters.c.name.label("invited_by")).select_from(accounts)
     joined = named.outerjoin(inviters, inviters.c.id == accounts.c.invited_by)
     return joined.order_by(accounts.c.name)
 
 
-def _require_administrator(connection: Connection) -> None:
+def _require_administrator(connection: sa.Connection) -> None:
     """Refuse a change after which nobody would be administrator."""
-    enabled = and_(accounts.c.administrator, ~accounts.c.disabled)
-    if not connection.scalar(select(func.count()).select_from(accounts).where(enabled)):
+    enabled = sa.and_(accounts.c.administrator, ~accounts.c.disabled)
+    if not connection.scalar(sa.select(sa.func.count()).select_from(accounts).where(enabled)):
         raise DataError("this is the last administrator; make another account one first")
 
 
