@@ -8,7 +8,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import func, select
+
 from tacit.collect.store import Response, Store
+from tacit.collect.store.sql_tables import surveys
 from tacit.collect.writer import Writer
 from tests.support.published import published
 
@@ -54,3 +57,11 @@ async def until_ready(writer: Writer) -> None:
 def records(store: Store, survey: Any = OPEN) -> int:
     """How many records a survey has."""
     return store.state(survey.survey.fingerprint).records
+
+
+def erased_records(store: Store) -> tuple[int, int]:
+    """All records, and those whose order of arrival is erased."""
+    total = select(func.sum(surveys.c.records), func.sum(surveys.c.settled))
+    with store.database.reading() as connection:
+        total_records, erased = connection.execute(total).one()
+    return int(total_records), int(erased)

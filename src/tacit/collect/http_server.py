@@ -25,23 +25,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tacit.collect import monitoring
-from tacit.collect.http import (
-    BUSY,
-    CLOSE,
-    LONG_HEAD,
-    MALFORMED,
-    ONE_WRITE,
-    SLOW,
-    TOO_LARGE,
-    TOO_MANY,
-    Header,
-    HttpResponse,
-    NotHttp,
-    ProblemType,
-    check_framing,
-    joined,
-)
+from tacit.collect import http, monitoring
 from tacit.collect.limits import Prefix, TrustedProxies, prefixes
 from tacit.collect.settings import ServiceSettings
 from tacit.errors import ServiceError
@@ -95,7 +79,7 @@ class Connections:
     def __len__(self) -> int:
         return len(self._networks)
 
-    def admit(self, new: Connection, address: str) -> ProblemType | None:
+    def admit(self, new: Connection, address: str) -> http.ProblemType | None:
         """Add a connection, dropping others if necessary; why it may not submit, or None.
 
         It is not added if even the extra connections are taken.
@@ -108,14 +92,14 @@ class Connections:
                 self._members.setdefault(network, set()).add(new)
         return problem
 
-    def _crowded(self, networks: tuple[Prefix, ...], now: float) -> ProblemType | None:
+    def _crowded(self, networks: tuple[Prefix, ...], now: float) -> http.ProblemType | None:
         """Make room for one more; why that failed, or None."""
         for network, share in networks:
             members, most = self._members.get(network, set()), share * self._most_of_one
             if len(members) >= most and not self._drop_some(members, most, now):
-                return TOO_MANY
+                return http.TOO_MANY
         full = len(self) >= self._most and not self._drop_some(self._networks, self._most, now)
-        return BUSY if full else None
+        return http.BUSY if full else None
 
     def __contains__(self, connection: Connection) -> bool:
         return connection in self._networks
@@ -230,9 +214,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         # An exception here stops the parser, and uvicorn calls send_400_response.
-        check_framing(self.headers, self.parser.get_http_version())
+        http.check_framing(self.headers, self.parser.get_http_version())
         if len(self.pipeline) >= MOST_AHEAD:
-            raise NotHttp
+            raise http.NotHttp
         super().on_headers_complete()
         still_open = [cycle for cycle in self._open_cycles if not cycle.response_complete]
         self._open_cycles = [*still_open, self.cycle]
@@ -320,7 +304,7 @@ def protocol(connections: Connections, largest_body: int) -> type[BoundedProtoco
     return type("Bounded", (BoundedProtocol,), attributes)
 
 
-def _health_only(app: ASGIApp, refusal: HttpResponse) -> Any:
+def _health_only(app: ASGIApp, refusal: http.HttpResponse) -> Any:
     """Answers health checks, and refuses everything else."""
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
@@ -329,12 +313,12 @@ def _health_only(app: ASGIApp, refusal: HttpResponse) -> Any:
     return limited
 
 
-def _send_in_one_write(send: Any, response: HttpResponse) -> bool:
+def _send_in_one_write(send: Any, response: http.HttpResponse) -> bool:
     """Send a response with one write; False if it must go through uvicorn."""
     cycle = getattr(send, "__self__", None)
     if (
         not isinstance(cycle, RequestResponseCycle)
-        or CLOSE in response.headers
+        or http.CLOSE in response.headers
         or not cycle.keep_alive
         or cycle.disconnected
         or cycle.response_started
@@ -355,26 +339,29 @@ def _send_in_one_write(send: Any, response: HttpResponse) -> bool:
     return True
 
 
-_EXTENSIONS: dict[str, Any] = {ONE_WRITE: _send_in_one_write}
+_EXTENSIONS: dict[str, Any] = {http.ONE_WRITE: _send_in_one_write}
 
 
 @lru_cache(maxsize=1)
-def _server_headers(headers: tuple[Header, ...]) -> bytes:
+def _server_headers(headers: tuple[http.Header, ...]) -> bytes:
     """The server's own headers; the date changes once per second."""
-    return joined(headers)
+    return http.joined(headers)
 
 
-def _raw(response: HttpResponse) -> bytes:
+def _raw(response: http.HttpResponse) -> bytes:
     """A response as bytes, for requests that no application sees."""
     return b"".join(response.whole)
 
 
-_NOT_HTTP = _raw(MALFORMED.with_detail("this is not HTTP").with_headers(CLOSE))
-_LONG_HEAD = _raw(LONG_HEAD.response)
-_SLOW = _raw(SLOW.response)
-_TOO_LARGE = _raw(TOO_LARGE.response)
+_NOT_HTTP = _raw(http.MALFORMED.with_detail("this is not HTTP").with_headers(http.CLOSE))
+_LONG_HEAD = _raw(http.LONG_HEAD.response)
+_SLOW = _raw(http.SLOW.response)
+_TOO_LARGE = _raw(http.TOO_LARGE.response)
 #: The response on a connection above the limit, by the name of the problem.
-_REFUSALS = {problem.name: problem.response.with_headers(CLOSE) for problem in (BUSY, TOO_MANY)}
+_REFUSALS = {
+    problem.name: problem.response.with_headers(http.CLOSE)
+    for problem in (http.BUSY, http.TOO_MANY)
+}
 
 
 BACKLOG = 2048

@@ -12,19 +12,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tacit.collect import page
-from tacit.collect.http import (
-    CLOSED,
-    HTML,
-    METHOD,
-    NOT_FOUND,
-    NOT_YET_OPEN,
-    File,
-    HttpResponse,
-    ProblemType,
-    header,
-    wants_page,
-)
+from tacit.collect import http, page
 from tacit.collect.page import html
 from tacit.collect.store import SurveyState
 from tacit.collect.submission import StateSource, SubmissionValidator
@@ -77,8 +65,8 @@ def spoken(language: str) -> str:
 
 
 def error_page(
-    problem: ProblemType, scope: Scope, survey: Survey | None, today: date
-) -> HttpResponse:
+    problem: http.ProblemType, scope: Scope, survey: Survey | None, today: date
+) -> http.HttpResponse:
     """The page for a problem: the survey, what is wrong, and from or until which day."""
     language = language_of(scope, survey)
     phrases = words(language)
@@ -91,20 +79,21 @@ def error_page(
         title=escape(title),
         text=escape(_text(problem, phrases, survey, today)),
     )
-    return HttpResponse(problem.status, HTML, content.encode())
+    return http.HttpResponse(problem.status, http.HTML, content.encode())
 
 
 def language_of(scope: Scope, survey: Survey | None) -> str:
     """The browser's preferred language among those of the survey, or of the page."""
     offered = (_FIRST, *_WORDS) if survey is None else survey.languages
-    for preferred in _wanted((header(scope, b"accept-language") or b"").decode("latin-1").lower()):
+    accepted = (http.header(scope, b"accept-language") or b"").decode("latin-1").lower()
+    for preferred in _preferred_languages(accepted):
         for language in offered:
             if language.lower().partition("-")[0] == preferred:
                 return language
     return offered[0]
 
 
-def _wanted(accepted: str) -> Sequence[str]:
+def _preferred_languages(accepted: str) -> Sequence[str]:
     """The languages of an Accept-Language header without regions, best first."""
     weighted: list[tuple[float, int, str]] = []
     for part in accepted.split(","):
@@ -126,21 +115,23 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-def _text(problem: ProblemType, own: dict[str, Any], survey: Survey | None, today: date) -> str:
-    text: str = own[f"{problem.name}.text"]
+def _text(
+    problem: http.ProblemType, phrases: dict[str, Any], survey: Survey | None, today: date
+) -> str:
+    text: str = phrases[f"{problem.name}.text"]
     opens, closes = (None, None) if survey is None else (survey.opens, survey.closes)
     ended = closes if closes is not None and closes < today else None
-    day = {NOT_YET_OPEN.name: opens, CLOSED.name: ended}.get(problem.name)
+    day = {http.NOT_YET_OPEN.name: opens, http.CLOSED.name: ended}.get(problem.name)
     if day is None:
         return text
-    month = own["months"].split()[day.month - 1]
-    written = own["date"].format(day=day.day, month=month, year=day.year)
-    return f"{own[f'{problem.name}.day'].format(day=written)} {text}"
+    month = phrases["months"].split()[day.month - 1]
+    written = phrases["date"].format(day=day.day, month=month, year=day.year)
+    return f"{phrases[f'{problem.name}.day'].format(day=written)} {text}"
 
 
 _BODY = re.compile(rb"<body[^>]*>")
 _BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
-_WRONG_METHOD = METHOD.response.with_headers((b"allow", b"GET, HEAD"))
+_WRONG_METHOD = http.METHOD.response.with_headers((b"allow", b"GET, HEAD"))
 #: Seconds for which the state of a survey is cached.
 _CACHE_SECONDS = 2.0
 
@@ -167,22 +158,22 @@ class SurveyPage:
     ) -> None:
         self._survey, self._validator, self._state = survey, validator, state
         self._preview, self._today = preview, today
-        self._page = File(HTML, html())
+        self._page = http.File(http.HTML, html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         today = self._today()
         problem = self._validator.problem(await self._state(self._validator.survey), today)
         app: ASGIApp = self._page
         if problem is not None:
-            app = _shown(problem, scope, self._survey, today)
+            app = _problem_response(problem, scope, self._survey, today)
         elif self._preview:
-            app = File(HTML, preview_html(language_of(scope, self._survey)))
+            app = http.File(http.HTML, preview_html(language_of(scope, self._survey)))
         await app(scope, receive, send)
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Any other address."""
-    await _shown(NOT_FOUND, scope, None, date.min)(scope, receive, send)
+    await _problem_response(http.NOT_FOUND, scope, None, date.min)(scope, receive, send)
 
 
 class CachedState:
@@ -200,9 +191,11 @@ class CachedState:
         return state
 
 
-def _shown(problem: ProblemType, scope: Scope, survey: Survey | None, today: date) -> ASGIApp:
+def _problem_response(
+    problem: http.ProblemType, scope: Scope, survey: Survey | None, today: date
+) -> ASGIApp:
     """A problem as a page for people, as problem details for programs."""
-    return error_page(problem, scope, survey, today) if wants_page(scope) else problem.response
+    return error_page(problem, scope, survey, today) if http.wants_page(scope) else problem.response
 
 
 def preview_html(language: str) -> bytes:

@@ -12,25 +12,8 @@ from typing import Any, Protocol
 
 from starlette.types import Receive, Scope, Send
 
-from tacit.collect.http import (
-    BUSY,
-    CLOSE,
-    JSON,
-    LINK_USED,
-    MALFORMED,
-    METHOD,
-    NOT_ALLOWED,
-    REFUSALS,
-    TOO_MANY,
-    UNAVAILABLE,
-    WRONG_FINGERPRINT,
-    ClientDisconnected,
-    HttpResponse,
-    ProblemType,
-    Refused,
-    check_json,
-    read_body,
-)
+from tacit.collect import http
+from tacit.collect.http import Refused
 from tacit.collect.limits import AddressRateLimit, FixedWindow
 from tacit.collect.monitoring import ACCEPTED, Metrics
 from tacit.collect.padding import submission_length
@@ -80,29 +63,29 @@ class SubmissionValidator:
         self._tables = [(a.name, _codes_of(a, a.name in optional)) for a in reported]
         self._pack = struct.Struct(f"<{len(stored)}{code_type(stored).char}").pack
 
-    def problem(self, state: SurveyState | None, today: date) -> ProblemType | None:
+    def problem(self, state: SurveyState | None, today: date) -> http.ProblemType | None:
         """Why the survey accepts no answers; if its state is not known, only the days count."""
         closed, records = (False, 0) if state is None else (not state.open, state.records)
         refusal = self._terms.refusal(closed, records, today)
-        return None if refusal is None else REFUSALS[refusal]
+        return None if refusal is None else http.REFUSALS[refusal]
 
     def validate(self, body: bytes) -> Response:
         """The response in a body; raises Refused if it is not valid."""
         sent = parse_object(body)
         if sent.keys() != self._keys:
             names = ", ".join(key for key in _KEYS if key in self._keys)
-            raise Refused(MALFORMED, f"the keys must be {names} and padding")
+            raise Refused(http.MALFORMED, f"the keys must be {names} and padding")
         if sent["fingerprint"] != self._fingerprint:
-            raise Refused(WRONG_FINGERPRINT)
+            raise Refused(http.WRONG_FINGERPRINT)
         key = sent["key"]
         if type(key) is not str or not _KEY.fullmatch(key):
-            raise Refused(MALFORMED, "key must be 32 hexadecimal digits in lower case")
+            raise Refused(http.MALFORMED, "key must be 32 hexadecimal digits in lower case")
         codes = self._codes(sent["record"])
         token = sent["token"] if self.invited else ""
         if type(token) is not str:
-            raise Refused(MALFORMED, "token must be a text")
+            raise Refused(http.MALFORMED, "token must be a text")
         if self.invited and not TOKEN.fullmatch(token):
-            raise Refused(LINK_USED)  # the same as for an unknown token: reveals no format
+            raise Refused(http.LINK_USED)  # the same as for an unknown token: reveals no format
         texts = self._texts(sent["text_key"], sent["texts"]) if self._free_texts else ()
         self._check_length(len(body), sent["padding"], token)
         return Response(self.survey, bytes.fromhex(key), codes, token or None, texts)
@@ -110,13 +93,13 @@ class SubmissionValidator:
     def _texts(self, key: Any, written: Any) -> tuple[StoredText, ...]:
         """What was written, without fields that were left empty."""
         if type(key) is not str or not _KEY.fullmatch(key):
-            raise Refused(MALFORMED, "text_key must be 32 hexadecimal digits in lower case")
+            raise Refused(http.MALFORMED, "text_key must be 32 hexadecimal digits in lower case")
         if type(written) is not dict or written.keys() != self._free_texts.keys():
-            raise Refused(MALFORMED, f"texts must have the keys {', '.join(self._free_texts)}")
+            raise Refused(http.MALFORMED, f"texts must have the keys {', '.join(self._free_texts)}")
         for name, field in self._free_texts.items():
             problem = field.problem(written[name])
             if problem is not None:
-                raise Refused(NOT_ALLOWED, f"the text {name!r} {problem}")
+                raise Refused(http.NOT_ALLOWED, f"the text {name!r} {problem}")
         key_bytes = bytes.fromhex(key)
         return tuple(
             StoredText(text_id(self.survey, key_bytes, name), name, text.strip())
@@ -127,24 +110,26 @@ class SubmissionValidator:
     def _check_length(self, length: int, padding: Any, token: str) -> None:
         """Refuse a length that depends on the record: it would reveal the record to the network."""
         if type(padding) is not str or padding.strip(" "):
-            raise Refused(MALFORMED, "padding must be a text of spaces")
+            raise Refused(http.MALFORMED, "padding must be a text of spaces")
         right = self._length + len(token)
         if length != right:
             detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
-            raise Refused(MALFORMED, detail)
+            raise Refused(http.MALFORMED, detail)
 
     def _codes(self, record: Any) -> bytes:
         if type(record) is not dict:
-            raise Refused(MALFORMED, "record must be an object")
+            raise Refused(http.MALFORMED, "record must be an object")
         try:
             codes = [table[record[name]] for name, table in self._tables]
         except (KeyError, TypeError):  # not a category, or not a text
-            raise Refused(NOT_ALLOWED, self._not_allowed(record)) from None
+            raise Refused(http.NOT_ALLOWED, self._not_allowed(record)) from None
         if len(record) != len(codes):
-            raise Refused(NOT_ALLOWED, "the record has other attributes")
+            raise Refused(http.NOT_ALLOWED, "the record has other attributes")
         for group in self._together:
             if 0 < sum(record[name] is None for name in group) < len(group):
-                raise Refused(NOT_ALLOWED, f"attributes {', '.join(group)} are missing together")
+                raise Refused(
+                    http.NOT_ALLOWED, f"attributes {', '.join(group)} are missing together"
+                )
         return self._pack(*codes)
 
     def _not_allowed(self, record: dict[str, Any]) -> str | None:
@@ -174,9 +159,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     try:
         found = DECODER.decode(body.decode())
     except (ValueError, RecursionError):
-        raise Refused(MALFORMED, _NOT_JSON) from None
+        raise Refused(http.MALFORMED, _NOT_JSON) from None
     if type(found) is not dict:
-        raise Refused(MALFORMED, _NOT_JSON)
+        raise Refused(http.MALFORMED, _NOT_JSON)
     return found
 
 
@@ -189,14 +174,14 @@ class ResponseSink(Protocol):
 
 
 #: For each outcome the name under which it is counted, and the HTTP response.
-_RESULTS: Mapping[Outcome, tuple[str, HttpResponse]] = {
-    Outcome.STORED: (ACCEPTED[0], HttpResponse(201, JSON, b'{"stored": true}')),
-    Outcome.REPEATED: (ACCEPTED[1], HttpResponse(200, JSON, b'{"stored": true}')),
-    **{outcome: (problem.name, problem.response) for outcome, problem in REFUSALS.items()},
+_RESULTS: Mapping[Outcome, tuple[str, http.HttpResponse]] = {
+    Outcome.STORED: (ACCEPTED[0], http.HttpResponse(201, http.JSON, b'{"stored": true}')),
+    Outcome.REPEATED: (ACCEPTED[1], http.HttpResponse(200, http.JSON, b'{"stored": true}')),
+    **{outcome: (problem.name, problem.response) for outcome, problem in http.REFUSALS.items()},
 }
 _ALL = b""
 _TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minute"
-_WRONG_METHOD = replace(METHOD, headers=((b"allow", b"POST"), CLOSE))
+_WRONG_METHOD = replace(http.METHOD, headers=((b"allow", b"POST"), http.CLOSE))
 
 
 def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
@@ -208,8 +193,8 @@ def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
         raise Refused(_WRONG_METHOD)
     wait = None if rate is None else rate.wait(scope)
     if wait is not None:
-        raise Refused(TOO_MANY, wait=wait, early=True)
-    return check_json(scope)
+        raise Refused(http.TOO_MANY, wait=wait, early=True)
+    return http.check_json(scope)
 
 
 class Submissions:
@@ -229,17 +214,17 @@ class Submissions:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             announced = check_head(scope, self._rate)
-            body = await read_body(receive, announced, self._validator.limit)
+            body = await http.read_body(receive, announced, self._validator.limit)
             submitted = self._validator.validate(body)
             self._limit_open_survey()
             name, response = _RESULTS[await self._sink.submit(submitted)]
         except Refused as refused:
             name, response = refused.problem.name, refused.response
         except Busy:
-            name, response = BUSY.name, BUSY.response
+            name, response = http.BUSY.name, http.BUSY.response
         except Unavailable:
-            name, response = UNAVAILABLE.name, UNAVAILABLE.response
-        except ClientDisconnected:
+            name, response = http.UNAVAILABLE.name, http.UNAVAILABLE.response
+        except http.ClientDisconnected:
             return
         self._metrics.count(name)
         await response(scope, receive, send)
@@ -251,7 +236,7 @@ class Submissions:
         wait = self._open_window.wait(_ALL)
         if wait is not None:
             self._metrics.over_open_rate += 1
-            raise Refused(BUSY, _TOO_MANY_IN_ALL, wait)
+            raise Refused(http.BUSY, _TOO_MANY_IN_ALL, wait)
         self._open_window.count(_ALL)
 
 
@@ -261,8 +246,8 @@ StateSource = Callable[[str], Awaitable[SurveyState | None]]
 #: answer.
 LinkSource = Callable[[str, str], Awaitable[bool | None]]
 
-_USABLE = HttpResponse(200, JSON, b'{"usable": true }')
-_NOT_USABLE = HttpResponse(200, JSON, b'{"usable": false}')
+_USABLE = http.HttpResponse(200, http.JSON, b'{"usable": true }')
+_NOT_USABLE = http.HttpResponse(200, http.JSON, b'{"usable": false}')
 #: Bytes that are read: more than a token needs.
 _LINK_LIMIT = 512
 
@@ -289,22 +274,22 @@ class LinkCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             announced = check_head(scope, self._rate)
-            token = _token(await read_body(receive, announced, _LINK_LIMIT))
+            token = _token(await http.read_body(receive, announced, _LINK_LIMIT))
             response = await self._checked(token)
         except Refused as refused:
             response = refused.response
-        except ClientDisconnected:
+        except http.ClientDisconnected:
             return
         await response(scope, receive, send)
 
-    async def _checked(self, token: str) -> HttpResponse:
+    async def _checked(self, token: str) -> http.HttpResponse:
         survey = self._validator.survey
         problem = self._validator.problem(await self._state(survey), self._today())
         if problem is not None:
             raise Refused(problem)
         usable = await self._usable(survey, token) if TOKEN.fullmatch(token) else False
         if usable is None:
-            raise Refused(UNAVAILABLE)
+            raise Refused(http.UNAVAILABLE)
         return _USABLE if usable else _NOT_USABLE
 
 
@@ -312,5 +297,5 @@ def _token(body: bytes) -> str:
     sent = parse_object(body)
     token = sent.get("token")
     if sent.keys() != {"token"} or type(token) is not str:
-        raise Refused(MALFORMED, "the only key must be token, a text")
+        raise Refused(http.MALFORMED, "the only key must be token, a text")
     return token

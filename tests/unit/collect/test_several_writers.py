@@ -22,7 +22,7 @@ from tacit.survey import Published
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses
 from tests.support.serving import SECONDS
-from tests.support.writers import OPEN, TODAY, records, store_of
+from tests.support.writers import OPEN, TODAY, erased_records, records, store_of
 
 SERVERS = 3
 QUOTA, LINKS = 250, 300
@@ -140,7 +140,7 @@ def test_only_the_last_server_that_stops_erases_the_order(stores: list[Store]) -
     unsettled = []
     for store in stores:
         store.leave()
-        everything, erased = store._counts()
+        everything, erased = erased_records(store)
         unsettled.append(everything - erased)
     assert unsettled == [3, 3, 0]
 
@@ -150,14 +150,14 @@ def test_a_server_that_starts_beside_others_does_not_rewrite_what_they_store(
 ) -> None:
     stores[0].write([response(OPEN, 1)], TODAY)
     stores[1].tidy(TODAY)
-    assert stores[1]._counts() == (1, 0)
+    assert erased_records(stores[1]) == (1, 0)
     for store in stores:
         store.close()
     until_given_up(url, _WRITE_LOCK)
     alone = Store(url)
     alone.claim()
     alone.tidy(TODAY)
-    assert alone._counts() == (1, 1)
+    assert erased_records(alone) == (1, 1)
     alone.close()
 
 
@@ -169,12 +169,12 @@ def test_maintenance_moves_to_another_server_when_the_one_that_does_it_dies(
     dies = psycopg.connect(url, autocommit=True)
     dies.execute(LOCK, (_MAINTENANCE_LOCK,))
     assert not second.tidy(TODAY), "to be tried again soon"
-    assert second._counts() == (40, 0)
+    assert erased_records(second) == (40, 0)
     assert second.order_erased, "nothing failed"
     dies.close()
     until_given_up(url, _MAINTENANCE_LOCK)
     assert second.tidy(TODAY)
-    assert second._counts() == (40, 40)
+    assert erased_records(second) == (40, 40)
 
 
 def test_a_server_that_ends_maintenance_lets_another_one_begin_at_once(

@@ -23,6 +23,7 @@ from tests.support.writers import (
     INVITED,
     OPEN,
     TODAY,
+    erased_records,
     records,
     send,
     store_of,
@@ -118,7 +119,7 @@ def test_the_writer_finds_out_that_the_database_is_gone_while_nothing_comes(
 
 
 def _unsettled(store: Store) -> int:
-    records, settled = store._counts()
+    records, settled = erased_records(store)
     return records - settled
 
 

@@ -6,9 +6,10 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,6 @@ from tacit.collect.store.values import (
     Ledger,
     Outcome,
     Response,
-    StoredText,
     SurveyState,
     Terms,
     by_day,
@@ -68,53 +68,9 @@ _usable = select(tokens.c.hash).where(
 )
 
 
-class LinkTokens:
-    """The tokens in one database. `number` is a survey's number, `survey` its fingerprint.
-
-    Only the hashes of unused tokens are kept. The transaction that stores a response deletes the
-    hash of its token, so that one token stores one response even if something crashes. Nothing else
-    uses the table of tokens, except copies of the whole database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def issue(self, connection: Connection, number: int, survey: str, n: int) -> list[str]:
-        """Make n tokens."""
-        made = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
-        new = [{"survey": number, "hash": own} for own in token_hashes(survey, made)]
-        connection.execute(insert(tokens), new)
-        return made
-
-    def revoke(
-        self, connection: Connection, number: int, survey: str, unsent: Iterable[str]
-    ) -> int:
-        """Delete tokens that were not sent; returns how many were still usable."""
-        return self._database.delete_tokens(connection, number, token_hashes(survey, unsent))
-
-    def usable(self, connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those of these hashes whose tokens are still usable."""
-        given = {"survey": number, "hashes": hashes}
-        return set(connection.scalars(_usable, given))
-
-    def test_write(self, connection: Connection, n: int) -> None:
-        """Write as much as n responses would, then delete it.
-
-        The rows hold random bytes and no time. One server tests at a time: two that delete the same
-        rows could deadlock.
-        """
-        delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
-        random = [
-            {"survey": _NO_SURVEY, "hash": secrets.token_bytes(_TEST_BYTES)}
-            for _ in range(_TEST_ROWS * n)
-        ]
-        with self._database.written(connection):
-            self._database.lock_layout(connection)
-            connection.execute(delete_test_rows)  # left by a crash
-            connection.execute(insert(tokens), random)
-        with self._database.written(connection):
-            self._database.lock_layout(connection)
-            connection.execute(delete_test_rows)
+def _usable_links(connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
+    """Those of these hashes whose tokens were issued for a survey and not used."""
+    return set(connection.scalars(_usable, {"survey": number, "hashes": hashes}))
 
 
 _stored_codes = select(responses.c.id, responses.c.codes).where(
@@ -134,9 +90,9 @@ class BatchInsert:
     between two statements, and no statement fails: PostgreSQL would log the id and the time of day.
     """
 
-    def __init__(self, database: Database, tokens: LinkTokens) -> None:
-        self._database, self._tokens = database, tokens
-        self._known: dict[str, tuple[int, Terms]] = {}
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._terms: dict[str, tuple[int, Terms]] = {}
 
     def insert_batch(
         self, connection: Connection, batch: Sequence[Response], today: date
@@ -151,7 +107,10 @@ class BatchInsert:
             for survey in ordered
             if (offer := self._offer(connection, survey, by_survey[survey], today)) is not None
         }
-        stored = self._stored_together(connection, offers)
+        stored = set[str]()
+        if offers:
+            whole = self._database.insert_together(connection, list(offers.values()))
+            stored = set(compress(offers, whole))
         if len(stored) == len(ordered):
             return [Outcome.STORED] * len(batch)
         outcomes = {
@@ -162,18 +121,11 @@ class BatchInsert:
         }
         return [next(outcomes[response.survey]) for response in batch]
 
-    def _stored_together(self, connection: Connection, offers: dict[str, NewRows]) -> set[str]:
-        """The surveys of which the database stored everything that was offered."""
-        if not offers:
-            return set()
-        stored = self._database.insert_together(connection, list(offers.values()))
-        return {survey for survey, whole in zip(offers, stored, strict=True) if whole}
-
     def _offer(
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
     ) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
-        registered = self.looked_up(connection, survey)
+        registered = self.terms(connection, survey)
         if registered is None or registered[1].refusal(False, 0, today) is not None:
             return None
         number, terms = registered
@@ -194,7 +146,7 @@ class BatchInsert:
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        registered = self.looked_up(connection, survey)
+        registered = self.terms(connection, survey)
         if registered is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
         number, terms = registered
@@ -213,28 +165,22 @@ class BatchInsert:
         ids = {"survey": number, "ids": [id_of(response) for response in sent]}
         with connection.begin():
             hashes = [token for response in sent if (token := hash_of(response)) is not None]
-            usable = self._tokens.usable(connection, number, hashes) if terms.invited else set()
+            usable = _usable_links(connection, number, hashes) if terms.invited else set()
             closed, records = connection.execute(_counts, {"of_number": number}).one()
             codes = {row.id: row.codes for row in connection.execute(_stored_codes, ids)}
         return Ledger(terms, bool(closed), records, codes, usable)
 
-    def looked_up(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
-        """As `terms`, outside a transaction."""
-        if survey in self._known:
-            return self._known[survey]
-        with connection.begin():
-            return self.terms(connection, survey)
-
     def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
         """The number and the terms of a survey, which never change; None if it is unknown."""
-        known = self._known.get(survey)
-        if known is None:
+        if survey in self._terms:
+            return self._terms[survey]
+        with nullcontext() if connection.in_transaction() else connection.begin():
             row = find(connection, survey)
-            if row is None or row["published"] == DELETED:
-                return None
-            terms = Terms.of(Published.from_json(row["published"]).survey)
-            known = self._known[survey] = (row["number"], terms)
-        return known
+        if row is None or row["published"] == DELETED:
+            return None
+        terms = Terms.of(Published.from_json(row["published"]).survey)
+        self._terms[survey] = (row["number"], terms)
+        return self._terms[survey]
 
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
@@ -255,40 +201,15 @@ def _new_rows(
     """Rows in the order of their ids and links in that of their hashes, not of arrival."""
     day, rows = today.isoformat(), sorted(stored)
     sums = checksums(survey, day, rows)
-    whole: list[NewRow] = [(*row, own) for row, own in zip(rows, sums, strict=True)]
+    whole: list[NewRow] = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
     return NewRows(number, day, whole, sorted(spent), quota)
 
 
 #: A text that was stored before a crash is sent again with the same id.
-_INSERT = text(
+_INSERT_TEXT = text(
     "INSERT INTO texts (survey, id, name, text) VALUES (:survey, :id, :name, :text) "
     "ON CONFLICT DO NOTHING"
 )
-
-
-class FreeTexts:
-    """The texts in one database; surveys are given by their numbers.
-
-    A text has a random id of its own and no day. It is written in another transaction than the
-    record it was sent with, and the order of arrival is erased together with that of the records.
-    Nothing then links the two. Until that erasure, the numbers of transactions in PostgreSQL follow
-    the order of arrival in both tables.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def write(self, connection: Connection, given: Iterable[tuple[int, StoredText]]) -> None:
-        """Store texts in a transaction of their own, in the order of their ids."""
-        rows = [{"survey": survey, **own._asdict()} for survey, own in sorted(given)]
-        if rows:
-            with self._database.written(connection):
-                connection.execute(_INSERT, rows)
-
-    def read(self, connection: Connection, survey: int) -> list[tuple[str, str]]:
-        """The names of the questions and the texts, in the order of their random ids."""
-        wanted = select(texts.c.name, texts.c.text).where(texts.c.survey == survey)
-        return [(name, own) for name, own in connection.execute(wanted.order_by(texts.c.id))]
 
 
 #: While commits are large on average, which mix their responses, or with more records than this,
@@ -316,9 +237,7 @@ class Store:
     ) -> None:
         self.database: Database = database(url, must_exist)
         self.write_seconds = self.database.write_seconds = write_seconds
-        self._tokens = LinkTokens(self.database)
-        self._batch_insert = BatchInsert(self.database, self._tokens)
-        self._texts = FreeTexts(self.database)
+        self._batch_insert = BatchInsert(self.database)
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
@@ -329,19 +248,17 @@ class Store:
         self.order_erased = True  # unless the last erasure failed
         self.erasing_order = False  # while all rows are rewritten, which may take long
         try:
-            if not self._has_layout():
+            # Without a lock, for which a backup or an export would have to wait while a busy server
+            # writes, or rewrites all rows.
+            with self.database.reading() as connection:
+                revision = revision_of(connection)
+            if revision != REVISION:
                 with self.database.writing() as connection:
                     self.database.lock_layout(connection)
                     migrate(connection, self.database.shown)
         except BaseException:
             self.close()
             raise
-
-    def _has_layout(self) -> bool:
-        """Whether nothing is to be migrated; asked without a lock, for which a backup or an export
-        would have to wait while a busy server writes, or rewrites all rows."""
-        with self.database.reading() as connection:
-            return revision_of(connection) == REVISION
 
     # Surveys -----------------------------------------------------------------------------------
 
@@ -378,16 +295,19 @@ class Store:
             raise DataError(f"the number of links must be a whole number from 1, got {n!r}")
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint)["number"]
-            issued = self._tokens.issue(connection, number, fingerprint, n)
+            links = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
+            hashes = token_hashes(fingerprint, links)
+            connection.execute(insert(tokens), [{"survey": number, "hash": h} for h in hashes])
             _add_issued(connection, number, n)
-        return issued
+        return links
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Revoke links that were not sent."""
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint, lock=True)["number"]
-            taken = self._tokens.revoke(connection, number, fingerprint, unsent)
-            _add_issued(connection, number, -taken)
+            hashes = token_hashes(fingerprint, unsent)
+            revoked = self.database.delete_tokens(connection, number, hashes)
+            _add_issued(connection, number, -revoked)
 
     def close_survey(self, fingerprint: str) -> None:
         """Accept no more responses: no server stores one after this returns."""
@@ -424,9 +344,7 @@ class Store:
         with self.database.reading() as connection:
             registered = self._batch_insert.terms(connection, fingerprint)
             hashes = [token_hash(fingerprint, token)]
-            return registered is not None and bool(
-                self._tokens.usable(connection, registered[0], hashes)
-            )
+            return registered is not None and bool(_usable_links(connection, registered[0], hashes))
 
     def codes(self, fingerprint: str) -> Codes:
         """The reported records, records x reported attributes, in the order of their random ids.
@@ -444,16 +362,19 @@ class Store:
     def texts(self, fingerprint: str) -> list[tuple[str, str]]:
         """The names of free-text questions and what people wrote, in the order of random ids."""
         with self.database.reading() as connection:
-            row = self._row(connection, fingerprint)
-            return self._texts.read(connection, row["number"])
+            number = self._row(connection, fingerprint)["number"]
+            written = select(texts.c.name, texts.c.text).where(texts.c.survey == number)
+            return [
+                (row.name, row.text) for row in connection.execute(written.order_by(texts.c.id))
+            ]
 
     def days(self, fingerprint: str) -> dict[str, int]:
         """How many records each day has."""
         with self.database.reading() as connection:
             number = self._row(connection, fingerprint)["number"]
             counted = select(responses.c.day, func.count()).where(responses.c.survey == number)
-            found = connection.execute(counted.group_by(responses.c.day)).all()
-        return {day.isoformat(): n for day, n in found}
+            counts = connection.execute(counted.group_by(responses.c.day)).all()
+        return {day.isoformat(): n for day, n in counts}
 
     def codes_by_day(
         self, fingerprint: str, known: Mapping[str, int] | None = None
@@ -485,10 +406,10 @@ class Store:
         """
         with self._writing() as connection:
             outcomes = self._batch_insert.insert_batch(connection, batch, today)
-            self._texts.write(connection, self._new_texts(connection, batch, outcomes))
+            self._write_texts(connection, batch, outcomes)
             stored = Counter(
-                one.survey
-                for one, outcome in zip(batch, outcomes, strict=True)
+                response.survey
+                for response, outcome in zip(batch, outcomes, strict=True)
                 if outcome is Outcome.STORED
             )
             if stored:
@@ -497,23 +418,46 @@ class Store:
                 self.database.after_commit(min(stored.values()))
             return outcomes
 
-    def _new_texts(
+    def _write_texts(
         self, connection: Connection, batch: Sequence[Response], outcomes: Sequence[Outcome]
-    ) -> Iterator[tuple[int, StoredText]]:
-        """The texts of acknowledged responses; those of a repeated one may be stored already."""
-        for one, outcome in zip(batch, outcomes, strict=True):
-            if one.texts and outcome.acknowledged:
-                known = self._batch_insert.looked_up(connection, one.survey)
-                assert known is not None, "it is acknowledged"
-                yield from ((known[0], own) for own in one.texts)
+    ) -> None:
+        """Store the texts of acknowledged responses in the order of their ids.
+
+        A text has a random id of its own and no day. It is written in another transaction than the
+        record it was sent with, and the order of arrival is erased together with that of the
+        records. Nothing then links the two. Until that erasure, the numbers of transactions in
+        PostgreSQL follow the order of arrival in both tables.
+        """
+        rows = []
+        for response, outcome in zip(batch, outcomes, strict=True):
+            if response.texts and outcome.acknowledged:
+                registered = self._batch_insert.terms(connection, response.survey)
+                assert registered is not None, "it is acknowledged"
+                rows += [{"survey": registered[0], **text._asdict()} for text in response.texts]
+        if rows:
+            rows.sort(key=lambda row: (row["survey"], row["id"]))
+            with self.database.written(connection):
+                connection.execute(_INSERT_TEXT, rows)
 
     def test_write(self, n: int) -> None:
         """Test that a batch of n responses could be stored: write as much, then delete it.
 
-        Raises Unavailable if the database fails.
+        The rows hold random bytes and no time. One server tests at a time: two that delete the same
+        rows could deadlock. Raises Unavailable if the database fails.
         """
+        delete_test_rows = delete(tokens).where(tokens.c.survey == _NO_SURVEY)
+        random = [
+            {"survey": _NO_SURVEY, "hash": secrets.token_bytes(_TEST_BYTES)}
+            for _ in range(_TEST_ROWS * n)
+        ]
         with self._writing() as connection:
-            self._tokens.test_write(connection, n)
+            with self.database.written(connection):
+                self.database.lock_layout(connection)
+                connection.execute(delete_test_rows)  # left by a crash
+                connection.execute(insert(tokens), random)
+            with self.database.written(connection):
+                self.database.lock_layout(connection)
+                connection.execute(delete_test_rows)
             self.database.after_commit(0)
 
     def check_there(self) -> None:
@@ -576,9 +520,11 @@ class Store:
 
     def _erase_if_due(self, today: date) -> bool:
         """Erase the order if enough is new; False if another server is doing it."""
-        overdue = self._retry_after > 0 or (
-            self._begins_alone() if self._rested_on is None else self._rested_on != today
-        )
+        if self._rested_on is None:
+            new_start = self._held is None or self.database.alone(self._held)
+        else:
+            new_start = self._rested_on != today
+        overdue = self._retry_after > 0 or new_start
         self.database.order_due, erased = False, True
         if self._due(overdue):
             try:
@@ -607,9 +553,6 @@ class Store:
                 raise Unavailable(f"{self.database.shown}: another server is erasing the order")
             time.sleep(0.05)
         self.database.forget_links()
-
-    def _begins_alone(self) -> bool:
-        return self._held is None or self.database.alone(self._held)
 
     def _erase_order(self, any_new: bool, always: bool = False) -> bool:
         """Erase the order of the surveys that are due; False if another process is doing it."""
@@ -663,16 +606,6 @@ class Store:
             for row in unerased
             if every or row.records - row.settled >= enough_to_erase(row.records)
         }
-
-    def _counts(self) -> tuple[int, int]:
-        """All records, and those whose order of arrival is erased."""
-        total = select(
-            func.coalesce(func.sum(surveys.c.records), 0),
-            func.coalesce(func.sum(surveys.c.settled), 0),
-        )
-        with self.database.reading() as connection:
-            records, erased = connection.execute(total).one()
-        return int(records), int(erased)
 
     # The end -----------------------------------------------------------------------------------
 
