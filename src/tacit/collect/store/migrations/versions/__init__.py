@@ -1,1 +1,0 @@
-"""Steps from one layout of the tables to the next."""
