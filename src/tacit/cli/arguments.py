@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def table_out(what: str) -> Any:
     """The option of a file to which a table is written as well."""
-    return typer.Option(help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
+    return typer.Option(None, help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
 
 
 def event_option(what: str, more: str = "") -> Any:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.options import Output, grouped_options, option
+from tacit.cli.options import Output, grouped_options
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,
@@ -35,31 +35,24 @@ class ModelKind(StrEnum):
     CARELESS = "careless"
 
 
-Samples = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="DESIGN DATA...",
-        help="A design and its reported records; more pairs for more samples.",
-    ),
-]
-
-
 @dataclass(frozen=True)
 class ModelOptions:
     """Who does not comply, and how."""
 
-    model: ModelKind = option(
+    model: ModelKind = typer.Option(
         ModelKind.POOL,
         help="pool: everybody complies. cheaters: some always give the safe answer. "
         "lying-carriers: some carriers deny. careless: some answer at random.",
     )
-    safe: str | None = option(None, help="The safe answer; the first category if left out.")
-    anchor: str | None = option(
+    safe: str | None = typer.Option(None, help="The safe answer; the first category if left out.")
+    anchor: str | None = typer.Option(
         None,
         help="The question with known shares for careless; the control of a published survey "
         "if left out.",
     )
-    known: str | None = option(None, help="Shares of the anchor's categories, separated by commas.")
+    known: str | None = typer.Option(
+        None, help="Shares of the anchor's categories, separated by commas."
+    )
 
     def chosen(self, design_file: Path) -> NoncomplianceModel:
         """The model of people who do not comply."""
@@ -74,7 +67,6 @@ class ModelOptions:
         return _control(design_file)
 
 
-Name = Annotated[str | None, typer.Option("--attribute", help="The attribute to estimate.")]
 Shares = Annotated[
     str | None,
     typer.Option(
@@ -82,23 +74,23 @@ Shares = Annotated[
         "estimate from one sample for each."
     ),
 ]
-Unknown = Annotated[
-    bool,
-    typer.Option(
-        "--unknown-question",
-        help="For pool: also estimate the distribution of the personal question.",
-    ),
-]
 
 
 @grouped_options
 def compliance(
     *,
-    samples: Samples,
-    attribute: Name = None,
+    samples: list[Path] = typer.Argument(
+        metavar="DESIGN DATA...",
+        help="A design and its reported records; more pairs for more samples.",
+    ),
+    attribute: str | None = typer.Option(None, "--attribute", help="The attribute to estimate."),
     options: ModelOptions,
     shares: Shares = None,
-    unknown_question: Unknown = False,
+    unknown_question: bool = typer.Option(
+        False,
+        "--unknown-question",
+        help="For pool: also estimate the distribution of the personal question.",
+    ),
     output: Output,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.

@@ -25,19 +25,17 @@ CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.
 
 
 def count(
+    *,
     design_file: DesignFile,
     out: CountsOut,
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[DATA]...",
-            help="Reported records: files, globs or directories; or give --database instead.",
-        ),
-    ] = None,
-    add: Annotated[
-        Path | None,
-        typer.Option(help="A count file to add to; files that it has already are skipped."),
-    ] = None,
+    data: list[str] | None = typer.Argument(
+        None,
+        metavar="[DATA]...",
+        help="Reported records: files, globs or directories; or give --database instead.",
+    ),
+    add: Path | None = typer.Option(
+        None, help="A count file to add to; files that it has already are skipped."
+    ),
     database: FromDatabase = None,
     memory: MemoryLimit = None,
 ) -> None:
@@ -79,7 +77,8 @@ def count(
 
 
 def merge(
-    files: Annotated[list[Path], typer.Argument(metavar="COUNTS...", help="Count files.")],
+    *,
+    files: list[Path] = typer.Argument(metavar="COUNTS...", help="Count files."),
     out: CountsOut,
 ) -> None:
     """Merge count files of one design, such as those of several organisations.
@@ -101,17 +100,12 @@ def _write(counts: StoredCounts, out: Path) -> None:
 # `tacit disguise`: true records in, reported records out.
 
 
-TrueData = Annotated[
-    Path,
-    typer.Argument(
+def disguise_file(
+    *,
+    design_file: DesignFile,
+    data: Path = typer.Argument(
         metavar="DATA", help="True records: .csv, .csv.gz or .parquet, a glob or a directory."
     ),
-]
-
-
-def disguise_file(
-    design_file: DesignFile,
-    data: TrueData,
     out: RecordsOut,
     seed: SimulationSeed = None,
     memory: MemoryLimit = None,

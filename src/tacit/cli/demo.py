@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import rich.table
@@ -68,10 +68,11 @@ SECONDS = 60.0
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulated coins.")] = 7,
-    records: Annotated[
-        int, typer.Option(min=500, max=ADULT_RECORDS, help="How many people are asked.")
-    ] = ADULT_RECORDS,
+    *,
+    seed: int = typer.Option(7, min=0, help="Seed of the simulated coins."),
+    records: int = typer.Option(
+        ADULT_RECORDS, min=500, max=ADULT_RECORDS, help="How many people are asked."
+    ),
 ) -> None:
     """Ask the people of a census five questions in disguise, and see what is learnt.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -50,18 +50,14 @@ def check(*, file: DesignFile, output: Format) -> None:
 
 @design_commands.command("new")
 def new(
+    *,
     data: DataFile,
-    out: Annotated[Path, typer.Option(help="The design file to write.")],
-    theta: Annotated[
-        str, typer.Option(help="Probability of the truth, such as 0.7 or 5/6.")
-    ] = "0.7",
-    columns: Annotated[
-        str | None, typer.Option(help="Columns to ask for; all if left out.")
-    ] = None,
-    bins: Annotated[
-        int | None,
-        typer.Option(min=2, help="Cut numeric columns of more values into this many parts."),
-    ] = None,
+    out: Path = typer.Option(help="The design file to write."),
+    theta: str = typer.Option("0.7", help="Probability of the truth, such as 0.7 or 5/6."),
+    columns: str | None = typer.Option(None, help="Columns to ask for; all if left out."),
+    bins: int | None = typer.Option(
+        None, min=2, help="Cut numeric columns of more values into this many parts."
+    ),
 ) -> None:
     """Start a design from data: one group per attribute, to be edited by hand.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
-from tacit.cli.options import Estimates, Format, Output, grouped_options, option, typed
+from tacit.cli.options import Estimates, Format, Output, grouped_options, typed
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
@@ -29,41 +29,31 @@ from tacit.reconstruction.estimate import NO_UPPER_LIMIT, estimate_columns
 from tacit.reconstruction.hypothesis_test import misfit
 from tacit.records import check_out, write_frame
 
-Given = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES|EVENT",
-        help="Within groups: attributes or other columns of DATA, separated by commas, for "
-        "tables; a condition such as income=high for --where.",
-    ),
-]
-ByMethod = Annotated[
-    str,
-    typer.Option(
-        metavar="|".join(METHODS),
-        help=" ".join(
-            f"{name}: {str(method.__doc__).splitlines()[0]}" for name, method in METHODS.items()
-        ),
-    ),
-]
-Bounds = Annotated[
-    bool,
-    typer.Option(
-        "--bounds", help="For --where: bounds on the share, whatever the missing answers are."
-    ),
-]
-Out = Annotated[Path | None, table_out("tables")]
-
 
 @grouped_options
 def estimate(
     *,
     table: Tables = None,
     where: Events = None,
-    given: Given = None,
-    method: ByMethod = "restricted",
-    bounds: Bounds = False,
-    out: Out = None,
+    given: str | None = typer.Option(
+        None,
+        metavar="NAMES|EVENT",
+        help="Within groups: attributes or other columns of DATA, separated by commas, for "
+        "tables; a condition such as income=high for --where.",
+    ),
+    method: str = typer.Option(
+        "restricted",
+        metavar="|".join(METHODS),
+        help=" ".join(
+            f"{name}: {str(method.__doc__).splitlines()[0]}" for name, method in METHODS.items()
+        ),
+    ),
+    bounds: bool = typer.Option(
+        False,
+        "--bounds",
+        help="For --where: bounds on the share, whatever the missing answers are.",
+    ),
+    out: Path | None = table_out("tables"),
     records: ReportedRecords,
     people: DrawnSample,
     output: Output,
@@ -134,24 +124,18 @@ def _given(text: str | None, columns: list[str], events: bool, tables: bool) -> 
 # `tacit compare`: the share of an event in two groups, with difference, ratio and odds ratio.
 
 
-Where = Annotated[str, event_option("The event")]
-Between = Annotated[
-    list[str],
-    typer.Option(
-        metavar="CONDITION",
-        help="A group, written like an event, also of other columns of DATA. Give this option "
-        "twice.",
-    ),
-]
-
 _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 
 
 @grouped_options
 def compare(
     *,
-    where: Where,
-    between: Between,
+    where: str = event_option("The event"),
+    between: list[str] = typer.Option(
+        metavar="CONDITION",
+        help="A group, written like an event, also of other columns of DATA. Give this option "
+        "twice.",
+    ),
     records: ReportedRecords,
     people: DrawnSample,
     output: Output,
@@ -231,7 +215,7 @@ _COMPANIONS = {
 
 def _names(text: str) -> str | None:
     """An option that names attributes."""
-    return option(None, metavar="NAMES", help=text)
+    return typer.Option(None, metavar="NAMES", help=text)
 
 
 @dataclass(frozen=True)
@@ -241,15 +225,17 @@ class TestOptions:
     independence: str | None = _names("Are these answers independent of each other?")
     homogeneity: str | None = _names("Are these distributed alike in all groups of --across?")
     across: str | None = _names("The groups of --homogeneity: attributes or columns of DATA.")
-    goodness_of_fit: str | None = option(
+    goodness_of_fit: str | None = typer.Option(
         None, metavar="NAME", help="Is the distribution of this attribute the one of --expected?"
     )
-    expected: str | None = option(
+    expected: str | None = typer.Option(
         None, metavar="SHARES", help="The shares of --goodness-of-fit: 0.5,0.3,0.2."
     )
     trend: str | None = _names("Is there a trend between these two ordered attributes?")
     given: str | None = _names("Test --independence or --trend within these groups.")
-    method: str | None = option(None, metavar="|".join(TEST_METHODS), help="pearson by default.")
+    method: str | None = typer.Option(
+        None, metavar="|".join(TEST_METHODS), help="pearson by default."
+    )
 
     @cached_property
     def kind(self) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn, cast
+from typing import NoReturn, cast
 
 import typer
 
@@ -120,11 +120,11 @@ def _show_version(wanted: bool) -> None:
 
 
 def start(
+    *,
     context: typer.Context,
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Ask what people would rather not say; learn about the crowd, not about a person.
 

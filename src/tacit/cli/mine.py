@@ -51,16 +51,12 @@ def naive_bayes(
     *,
     target: Target,
     out: ModelOut,
-    alpha: Annotated[
-        float, typer.Option(help="Records added to every category (Laplace's rule).")
-    ] = 1.0,
-    method: Annotated[
-        BayesMethod,
-        typer.Option(
-            help="likelihood: from whole reports; pairs: from tables of the class and one "
-            "attribute; literal: as the papers print it."
-        ),
-    ] = BayesMethod.LIKELIHOOD,
+    alpha: float = typer.Option(1.0, help="Records added to every category (Laplace's rule)."),
+    method: BayesMethod = typer.Option(
+        BayesMethod.LIKELIHOOD,
+        help="likelihood: from whole reports; pairs: from tables of the class and one "
+        "attribute; literal: as the papers print it.",
+    ),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -115,44 +111,32 @@ CriterionName = Annotated[
 MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
 
 
-Caution = Annotated[
-    float | None,
-    typer.Option(
-        help="Grow from unbiased tables; a split must exceed noise by so many standard "
-        "errors. 0: the papers' procedure.",
-        show_default="by likelihood",
-    ),
-]
-Prune = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="VALIDATION",
-        help="Other reported records: cut subtrees that do not help on them.",
-    ),
-]
-Honest = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="Keep this share of the records, drawn at random, out of growth: support and "
-        "confidence come from them. Default: all records do both, with wider intervals.",
-    ),
-]
-FigureOut = Annotated[Path | None, typer.Option(help="Also draw the tree: .svg, .png or .pdf.")]
-
-
 @mine_commands.command("tree")
 @grouped_options
 def tree(
     *,
     target: Target,
     criterion: CriterionName = Criterion.ENTROPY,
-    caution: Caution = None,
+    caution: float | None = typer.Option(
+        None,
+        help="Grow from unbiased tables; a split must exceed noise by so many standard "
+        "errors. 0: the papers' procedure.",
+        show_default="by likelihood",
+    ),
     max_depth: MaxDepth = None,
     out: ModelOut,
-    prune: Prune = None,
-    honest: Honest = None,
-    figure: FigureOut = None,
+    prune: Path | None = typer.Option(
+        None,
+        metavar="VALIDATION",
+        help="Other reported records: cut subtrees that do not help on them.",
+    ),
+    honest: float | None = typer.Option(
+        None,
+        metavar="SHARE",
+        help="Keep this share of the records, drawn at random, out of growth: support and "
+        "confidence come from them. Default: all records do both, with wider intervals.",
+    ),
+    figure: Path | None = typer.Option(None, help="Also draw the tree: .svg, .png or .pdf."),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -223,15 +207,6 @@ def _drawing(
 
 # tacit mine forest
 
-NumberOfTrees = Annotated[int, typer.Option(min=1, help="How many random trees.")]
-TriedAttributes = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Attributes that each node tries.", show_default="the square root of all"
-    ),
-]
-ForestSeed = Annotated[int, typer.Option(min=0, help="Seed of the resamples and the attributes.")]
-
 
 @mine_commands.command("forest")
 @grouped_options
@@ -239,11 +214,13 @@ def forest(
     *,
     target: Target,
     out: ModelOut,
-    trees: NumberOfTrees = 100,
+    trees: int = typer.Option(100, min=1, help="How many random trees."),
     criterion: CriterionName = Criterion.GINI,
-    max_features: TriedAttributes = None,
+    max_features: int | None = typer.Option(
+        None, min=1, help="Attributes that each node tries.", show_default="the square root of all"
+    ),
     max_depth: MaxDepth = None,
-    seed: ForestSeed = 0,
+    seed: int = typer.Option(0, min=0, help="Seed of the resamples and the attributes."),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -292,58 +269,39 @@ class ControlKind(enum.StrEnum):
     PLAIN = "plain"
 
 
-MinSupport = Annotated[
-    float, typer.Option(help="The least share of true records that have an itemset.")
-]
-MinConfidence = Annotated[
-    float, typer.Option(help="The least share of records for which a rule holds.")
-]
-Items = Annotated[
-    str | None,
-    typer.Option(
-        help="Categories that may occur, such as smokes=yes,income=low. By default the last "
-        "one of each yes/no attribute and every one of the others."
-    ),
-]
-MaxLength = Annotated[int | None, typer.Option(help="The most items in conditions and conclusion.")]
-Control = Annotated[
-    ControlKind,
-    typer.Option(
-        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
-        "probability of any wrong one; plain: every estimate at the threshold, no error rate."
-    ),
-]
-ControlledError = Annotated[float, typer.Option(help="The error rate of --control.")]
-Split = Annotated[
-    bool,
-    typer.Option(
-        "--split",
-        help="Select rules from one half of the records and estimate them from the other: "
-        "the intervals then account for the selection.",
-    ),
-]
-SplitSeed = Annotated[int, typer.Option(min=0, help="Seed of the split.")]
-RulesOut = Annotated[
-    Path | None,
-    typer.Option(
-        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet."
-    ),
-]
-
-
 @mine_commands.command("rules")
 @grouped_options
 def rules(
     *,
-    min_support: MinSupport,
-    min_confidence: MinConfidence = 0.5,
-    items: Items = None,
-    max_length: MaxLength = None,
-    control: Control = ControlKind.FDR,
-    error: ControlledError = 0.05,
-    split: Split = False,
-    seed: SplitSeed = 0,
-    out: RulesOut = None,
+    min_support: float = typer.Option(help="The least share of true records that have an itemset."),
+    min_confidence: float = typer.Option(
+        0.5, help="The least share of records for which a rule holds."
+    ),
+    items: str | None = typer.Option(
+        None,
+        help="Categories that may occur, such as smokes=yes,income=low. By default the last "
+        "one of each yes/no attribute and every one of the others.",
+    ),
+    max_length: int | None = typer.Option(
+        None, help="The most items in conditions and conclusion."
+    ),
+    control: ControlKind = typer.Option(
+        ControlKind.FDR,
+        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
+        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
+    ),
+    error: float = typer.Option(0.05, help="The error rate of --control."),
+    split: bool = typer.Option(
+        False,
+        "--split",
+        help="Select rules from one half of the records and estimate them from the other: "
+        "the intervals then account for the selection.",
+    ),
+    seed: int = typer.Option(0, min=0, help="Seed of the split."),
+    out: Path | None = typer.Option(
+        None,
+        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet.",
+    ),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -393,31 +351,22 @@ class NumberCriterion(enum.StrEnum):
     HELD_OUT = "held-out"
 
 
-NumberOfClasses = Annotated[
-    int | None, typer.Option(help="How many classes; chosen by --criterion if left out.")
-]
-ChosenBy = Annotated[
-    NumberCriterion,
-    typer.Option(
-        help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
-        "of the largest likelihood of reports that were held out."
-    ),
-]
-Starts = Annotated[int, typer.Option(help="Random starts of the search.")]
-StartSeed = Annotated[int, typer.Option(help="Seed of the starts and of what is held out.")]
-ProfilesOut = Annotated[Path | None, table_out("profiles")]
-
-
 @mine_commands.command("clusters")
 @grouped_options
 def clusters(
     *,
     out: ModelOut,
-    classes: NumberOfClasses = None,
-    criterion: ChosenBy = NumberCriterion.BIC,
-    starts: Starts = 10,
-    seed: StartSeed = 0,
-    table: ProfilesOut = None,
+    classes: int | None = typer.Option(
+        None, help="How many classes; chosen by --criterion if left out."
+    ),
+    criterion: NumberCriterion = typer.Option(
+        NumberCriterion.BIC,
+        help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
+        "of the largest likelihood of reports that were held out.",
+    ),
+    starts: int = typer.Option(10, help="Random starts of the search."),
+    seed: int = typer.Option(0, help="Seed of the starts and of what is held out."),
+    table: Path | None = table_out("profiles"),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -452,33 +401,22 @@ def clusters(
 
 # tacit mine joint
 
-ErrorRate = Annotated[
-    float,
-    typer.Option(
-        help="Probability that any edge connects attributes that are independent, at most."
-    ),
-]
-EdgesOut = Annotated[Path | None, table_out("edges")]
-
-
-Synthesize = Annotated[
-    int | None, typer.Option(metavar="N", help="Also draw so many synthetic true records.")
-]
-SyntheticOut = Annotated[
-    Path | None,
-    typer.Option(help="Where synthetic records are written: .csv, .csv.gz or .parquet."),
-]
-
 
 @mine_commands.command("joint")
 @grouped_options
 def joint(
     *,
     out: ModelOut,
-    error: ErrorRate = 0.05,
-    table: EdgesOut = None,
-    synthesize: Synthesize = None,
-    records: SyntheticOut = None,
+    error: float = typer.Option(
+        0.05, help="Probability that any edge connects attributes that are independent, at most."
+    ),
+    table: Path | None = table_out("edges"),
+    synthesize: int | None = typer.Option(
+        None, metavar="N", help="Also draw so many synthetic true records."
+    ),
+    records: Path | None = typer.Option(
+        None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
+    ),
     seed: Seed = None,
     output: Format,
     reported: ReportedRecords,

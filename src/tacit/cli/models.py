@@ -114,14 +114,9 @@ def predict(
 # `tacit query` and `tacit synthesize`: what a saved joint distribution says, and records of it.
 
 
-Condition = Annotated[
-    str | None,
-    typer.Option(metavar="EVENT", help="Only among people for whom this event holds."),
-]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the synthetic records; random if left out.")
 ]
-Number = Annotated[int, typer.Option(metavar="N", help="How many records.")]
 
 
 @grouped_options
@@ -130,7 +125,9 @@ def query(
     model_file: ModelFile,
     table: Tables = None,
     where: Events = None,
-    given: Condition = None,
+    given: str | None = typer.Option(
+        None, metavar="EVENT", help="Only among people for whom this event holds."
+    ),
     output: Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
@@ -152,7 +149,13 @@ def query(
     output.show_estimates("estimates", model.fingerprint_, estimates)
 
 
-def synthesize(model_file: ModelFile, number: Number, out: RecordsOut, seed: Seed = None) -> None:
+def synthesize(
+    *,
+    model_file: ModelFile,
+    number: int = typer.Option(metavar="N", help="How many records."),
+    out: RecordsOut,
+    seed: Seed = None,
+) -> None:
     """Draw synthetic true records from a saved joint distribution.
 
     Example: [bold]tacit synthesize joint.json --number 10000 --out synthetic.csv[/bold]

@@ -16,7 +16,7 @@ from tacit import quantitative
 from tacit.cli import show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
 from tacit.cli.notes import note, note_seed
-from tacit.cli.options import Format, Output, grouped_options, option, typed
+from tacit.cli.options import Format, Output, grouped_options, typed
 from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
@@ -47,32 +47,30 @@ FAMILIES: dict[str, Callable[..., Scrambling]] = {
     for name in ("additive", "multiplicative", "bar_lev", "eriksson", "square_wave")
 }
 
-Family = Annotated[str, typer.Argument(metavar="|".join(FAMILIES), help="How to scramble.")]
+
 ScramblingFile = Annotated[
     Path, typer.Argument(metavar="SCRAMBLING", help="How numbers are scrambled (JSON).")
 ]
 Column = Annotated[str, typer.Option(help="The column of the numbers.")]
-Bins = Annotated[
-    int | None,
-    typer.Option(help="Also the shares of this many ranges of equal width (square_wave)."),
-]
 
 
 @dataclass(frozen=True)
 class ScramblingParameters:
     """What a family needs; each takes some of these."""
 
-    noise: str | None = option(
+    noise: str | None = typer.Option(
         None,
         metavar="NUMBERS",
         help="The numbers on the cards, separated by commas: equally likely, or each with its "
         "share, as in --noise=-10:1/4,0:1/2,10:1/4.",
     )
-    p: str | None = option(None, "--p", help="Probability of the true number.")
-    listed: bool = option(False, "--listed", help="eriksson: all true numbers are on the cards.")
-    epsilon: str | None = option(None, help="square_wave: epsilon of a report.")
-    low: str | None = option(None, help="square_wave: the smallest true number.")
-    high: str | None = option(None, help="square_wave: the largest true number.")
+    p: str | None = typer.Option(None, "--p", help="Probability of the true number.")
+    listed: bool = typer.Option(
+        False, "--listed", help="eriksson: all true numbers are on the cards."
+    )
+    epsilon: str | None = typer.Option(None, help="square_wave: epsilon of a report.")
+    low: str | None = typer.Option(None, help="square_wave: the smallest true number.")
+    high: str | None = typer.Option(None, help="square_wave: the largest true number.")
 
     def of_family(self, family: str) -> Scrambling:
         """The scrambling; raise if a parameter is missing, or is not one of this family."""
@@ -96,8 +94,8 @@ class ScramblingParameters:
 @grouped_options
 def new(
     *,
-    family: Family,
-    out: Annotated[Path, typer.Option(help="The scrambling file to write (JSON).")],
+    family: str = typer.Argument(metavar="|".join(FAMILIES), help="How to scramble."),
+    out: Path = typer.Option(help="The scrambling file to write (JSON)."),
     parameters: ScramblingParameters,
 ) -> None:
     """Describe how numbers are scrambled, in a file for the other commands.
@@ -122,18 +120,19 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
     scrambling = _read(file)
     names = ("epsilon", "privacy", "instructions", "fingerprint")
     content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
-    output = Format(as_json=as_json)
+    output = Format(show.OutputFormat.TEXT, as_json)
     output.say(f"{file}: {scrambling}", f"fingerprint {scrambling.fingerprint}\n")
     output.show(show.Printout(content, [], below=(scrambling.privacy, scrambling.instructions)))
 
 
 @number_commands.command("group")
 def group(
+    *,
     file: ScramblingFile,
-    question: Annotated[str, typer.Option(help="The name of the question.")],
-    low: Annotated[int, typer.Option(help="The smallest true number.")],
-    high: Annotated[int, typer.Option(help="The largest true number.")],
-    out: Annotated[Path | None, typer.Option(help="Write it to a .yaml file instead.")] = None,
+    question: str = typer.Option(help="The name of the question."),
+    low: int = typer.Option(help="The smallest true number."),
+    high: int = typer.Option(help="The largest true number."),
+    out: Path | None = typer.Option(None, help="Write it to a .yaml file instead."),
 ) -> None:
     """Show the group of a survey file that asks for whole numbers and scrambles them with cards.
 
@@ -195,7 +194,9 @@ def estimate_numbers(
     file: ScramblingFile,
     data: DataFile,
     column: Column,
-    bins: Bins = None,
+    bins: int | None = typer.Option(
+        None, help="Also the shares of this many ranges of equal width (square_wave)."
+    ),
     people: DrawnPeople,
     output: Output,
 ) -> None:

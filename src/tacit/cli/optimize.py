@@ -5,14 +5,14 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import split
-from tacit.cli.options import Format, grouped_options, option
+from tacit.cli.options import Format, grouped_options
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
@@ -35,56 +35,24 @@ DRAWS = 200
 MethodName = enum.StrEnum("MethodName", ["EXACT", "SQUARE", "SPEA2", "WARNER"])
 
 
-Prior = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PRIOR",
-        help="The prior (JSON): a list of probabilities or an object from category to "
-        "probability. Or, with DATA, the design of a pilot.",
-    ),
-]
-Pilot = Annotated[
-    Path | None,
-    typer.Argument(metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."),
-]
-Records = Annotated[int, typer.Option(min=1, help="Number of respondents.")]
-Attributes = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES",
-        help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
-        "with categories, what the attribute is called.",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
-        "of a survey file (.yaml)."
-    ),
-]
-Delta = Annotated[str | None, typer.Option(help="Bound on the worst posterior, such as 0.8.")]
-Epsilon = Annotated[str | None, typer.Option(help="Bound on local differential privacy.")]
-
-
 @dataclass(frozen=True)
 class SearchOptions:
     """The search method and its settings."""
 
-    method: MethodName = option(
+    method: MethodName = typer.Option(
         MethodName.EXACT,
         help="exact: no channel is better; square: reports the true categories; spea2: the "
         "search of Huang & Du; warner: the classic.",
     )
-    points: int = option(30, min=1, help="Points of the front.")
-    generations: int = option(20_000, min=1, help="Generations of spea2.")
-    resume: Path | None = option(
+    points: int = typer.Option(30, min=1, help="Points of the front.")
+    generations: int = typer.Option(20_000, min=1, help="Generations of spea2.")
+    resume: Path | None = typer.Option(
         None, help="File of the spea2 search (JSON): continued from there if it exists, and saved."
     )
-    tolerance: float = option(
+    tolerance: float = typer.Option(
         0.0005, help="Share of the error that exact may give away for fewer reported categories."
     )
-    seed: int = option(0, min=0, help="Seed of spea2 and of random starts.")
+    seed: int = typer.Option(0, min=0, help="Seed of spea2 and of random starts.")
 
     def chosen(self) -> SearchMethod:
         """The method; a search by Spea2 continues from its file and is saved there."""
@@ -113,25 +81,35 @@ class SearchOptions:
         return {"resume": state, "keep": keep}
 
 
-Privacy = Annotated[float | None, typer.Option(help="Pick the channel of this privacy.")]
-Error = Annotated[float | None, typer.Option(help="Pick the channel of this mean squared error.")]
-Picture = Annotated[Path | None, typer.Option(help="Draw the front: .svg, .png or .pdf.")]
-
-
 @grouped_options
 def optimize(
     *,
-    prior_file: Prior,
-    data: Pilot = None,
-    records: Records = 10_000,
-    attributes: Attributes = None,
-    delta: Delta = None,
-    epsilon: Epsilon = None,
+    prior_file: Path = typer.Argument(
+        metavar="PRIOR",
+        help="The prior (JSON): a list of probabilities or an object from category to "
+        "probability. Or, with DATA, the design of a pilot.",
+    ),
+    data: Path | None = typer.Argument(
+        None, metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."
+    ),
+    records: int = typer.Option(10_000, min=1, help="Number of respondents."),
+    attributes: str | None = typer.Option(
+        None,
+        metavar="NAMES",
+        help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
+        "with categories, what the attribute is called.",
+    ),
+    delta: str | None = typer.Option(None, help="Bound on the worst posterior, such as 0.8."),
+    epsilon: str | None = typer.Option(None, help="Bound on local differential privacy."),
     search: SearchOptions,
-    privacy: Privacy = None,
-    error: Error = None,
-    out: Out = None,
-    figure: Picture = None,
+    privacy: float | None = typer.Option(None, help="Pick the channel of this privacy."),
+    error: float | None = typer.Option(None, help="Pick the channel of this mean squared error."),
+    out: Path | None = typer.Option(
+        None,
+        help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
+        "of a survey file (.yaml).",
+    ),
+    figure: Path | None = typer.Option(None, help="Draw the front: .svg, .png or .pdf."),
     output: Format,
     database: FromDatabase = None,
 ) -> None:

@@ -6,10 +6,10 @@ A command takes such a group as one argument; on the command line every field is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -20,16 +20,6 @@ from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Estimate
-
-
-Value = TypeVar("Value")
-
-
-def option(default: Value, *names: str, **settings: Any) -> Value:
-    """A field of a group; the settings are those of `typer.Option`."""
-    described: Any = field(default=default, metadata={"option": typer.Option(*names, **settings)})
-    value: Value = described
-    return value
 
 
 def typed(name: str) -> str:
@@ -56,20 +46,13 @@ def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
         option.replace(kind=Parameter.KEYWORD_ONLY)
         for parameter in parameters
         for option in (
-            _parameters(parameter.annotation) if parameter.name in groups else [parameter]
+            signature(parameter.annotation, eval_str=True).parameters.values()
+            if parameter.name in groups
+            else [parameter]
         )
     ]
     run.__signature__ = Signature(flat)  # type: ignore[attr-defined]
     return run
-
-
-def _parameters(group: type) -> list[Parameter]:
-    types: dict[str, Any] = get_type_hints(group, include_extras=True)
-    for part in fields(group):
-        if "option" in part.metadata:
-            types[part.name] = Annotated[types[part.name], part.metadata["option"]]
-    parameters = signature(group).parameters.values()
-    return [parameter.replace(annotation=types[parameter.name]) for parameter in parameters]
 
 
 def _checked_level(level: float) -> float:
@@ -81,12 +64,12 @@ def _checked_level(level: float) -> float:
 class Format:
     """The format of what is printed."""
 
-    as_format: show.OutputFormat = option(
+    as_format: show.OutputFormat = typer.Option(
         show.OutputFormat.TEXT,
         "--format",
         help="text for people; markdown, latex (booktabs) or csv; json is --json.",
     )
-    as_json: bool = option(False, "--json", help="Print JSON.")
+    as_json: bool = typer.Option(False, "--json", help="Print JSON.")
 
     def __post_init__(self) -> None:
         """Raise if two formats are given."""
@@ -108,7 +91,7 @@ class Format:
 class Output(Format):
     """The format, and the confidence of intervals."""
 
-    level: float = option(0.95, help="Confidence of the intervals.", callback=_checked_level)
+    level: float = typer.Option(0.95, help="Confidence of the intervals.", callback=_checked_level)
 
     def show_estimates(
         self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
 
 import typer
 
@@ -53,7 +52,7 @@ def manifest(*, output: Format) -> None:
 @grouped_options
 def verify(
     *,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address of a survey's page.")],
+    url: str = typer.Argument(metavar="URL", help="The address of a survey's page."),
     output: Format,
 ) -> None:
     """Fetch a survey's page with all its files and compare it with the page of this version.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
-from tacit.cli.options import Output, grouped_options, option, typed
+from tacit.cli.options import Output, grouped_options, typed
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.records import check_figure, check_out, write_frame
@@ -24,32 +24,21 @@ class PrivacyFigure(StrEnum):
     POSTERIOR = "worst-posterior"
 
 
-Subject = Annotated[
-    str,
-    typer.Argument(
-        metavar="SUBJECT",
-        help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
-        "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
-    ),
-]
-Out = Annotated[Path | None, table_out("table")]
-
-
 @dataclass(frozen=True)
 class FamilyOptions:
     """The parameters of a family."""
 
-    theta: str | None = option(
+    theta: str | None = typer.Option(
         None,
         help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
         "open: solved for, or set by a bound on privacy.",
     )
-    drawn: str | None = option(
+    drawn: str | None = typer.Option(
         None,
         help="The distribution of the personal question (unrelated) or of forced answers, "
         "separated by commas; all alike if left out.",
     )
-    categories: int | None = option(
+    categories: int | None = typer.Option(
         None, min=2, help="Number of categories of a question, for a family."
     )
 
@@ -58,9 +47,11 @@ class FamilyOptions:
 class SizeOptions:
     """How many people are asked, how exact estimates are, and what shares they may have."""
 
-    respondents: int | None = option(None, min=1, help="Number of respondents.")
-    width: float | None = option(None, help="Half the width of an interval: 0.03 is ± 3 points.")
-    prevalence: list[str] | None = option(
+    respondents: int | None = typer.Option(None, min=1, help="Number of respondents.")
+    width: float | None = typer.Option(
+        None, help="Half the width of an interval: 0.03 is ± 3 points."
+    )
+    prevalence: list[str] | None = typer.Option(
         None,
         metavar="SHARE",
         help="Assumed true share of the last category, 0.2 if left out; or shares of all "
@@ -72,27 +63,31 @@ class SizeOptions:
 class WishOptions:
     """What a plan must reach, and what it is compared with."""
 
-    power: float | None = option(
+    power: float | None = typer.Option(
         None, help="Probability to find what --null or --difference describes, as 0.8."
     )
-    null: float | None = option(None, help="Compare the share with this null prevalence.")
-    difference: float | None = option(
+    null: float | None = typer.Option(None, help="Compare the share with this null prevalence.")
+    difference: float | None = typer.Option(
         None, help="Compare two groups: the first has this much more than --prevalence."
     )
-    by: str | None = option(
+    by: str | None = typer.Option(
         None, help="The attribute whose last category is the first group of --difference."
     )
-    group_share: float | None = option(
+    group_share: float | None = typer.Option(
         None,
         help="Share of respondents in the first group; if left out, the --prevalence of --by, "
         "or 0.5.",
     )
-    epsilon: float | None = option(None, help="Bound on local differential privacy of an answer.")
-    odds: float | None = option(None, help="Bound on the factor by which a report changes odds.")
-    worst_posterior: float | None = option(
+    epsilon: float | None = typer.Option(
+        None, help="Bound on local differential privacy of an answer."
+    )
+    odds: float | None = typer.Option(
+        None, help="Bound on the factor by which a report changes odds."
+    )
+    worst_posterior: float | None = typer.Option(
         None, help="Bound on the probability of any answer after a report."
     )
-    attribute: str | None = option(None, help="Plan for this question only.")
+    attribute: str | None = typer.Option(None, help="Plan for this question only.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -104,16 +99,16 @@ class WishOptions:
 class ComparisonOptions:
     """A table of privacy against precision instead of a plan."""
 
-    compare: str | None = option(
+    compare: str | None = typer.Option(
         None,
         metavar="FAMILIES",
         help="Instead: a table of privacy against precision, also for these families "
         "(separated by commas).",
     )
-    axis: PrivacyFigure = option(
+    axis: PrivacyFigure = typer.Option(
         PrivacyFigure.EPSILON, help="With --compare: the figure of privacy to compare by."
     )
-    questions: int = option(
+    questions: int = typer.Option(
         1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
     )
 
@@ -121,13 +116,17 @@ class ComparisonOptions:
 @grouped_options
 def plan(
     *,
-    subject: Subject,
+    subject: str = typer.Argument(
+        metavar="SUBJECT",
+        help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
+        "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
+    ),
     family: FamilyOptions,
     sizes: SizeOptions,
     wishes: WishOptions,
     comparison: ComparisonOptions,
     figure: Picture = None,
-    out: Out = None,
+    out: Path | None = table_out("table"),
     output: Output,
 ) -> None:
     """Plan a survey: solve for respondents, interval width, power or privacy.

@@ -32,33 +32,6 @@ if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
 
 
-PriorFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Distribution of the true answers (JSON): one for each attribute, or "
-        "joint tables. Every category equally likely if left out."
-    ),
-]
-ReportedFile = Annotated[
-    Path | None,
-    typer.Option(help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."),
-]
-HtmlOut = Annotated[Path | None, typer.Option(help="Also write the report as a page.")]
-FiguresOut = Annotated[Path | None, table_out("figures")]
-RulesFile = Annotated[Path | None, typer.Option(help="Rules of a published model (JSON).")]
-Repeat = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="How often one person takes part; of a survey, its waves if left out."
-    ),
-]
-Compare = Annotated[
-    bool,
-    typer.Option(
-        "--compare",
-        help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
-    ),
-]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 
 
@@ -66,16 +39,28 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 def privacy(
     *,
     design_file: DesignFile,
-    prior: PriorFile = None,
-    reported: ReportedFile = None,
+    prior: Path | None = typer.Option(
+        None,
+        help="Distribution of the true answers (JSON): one for each attribute, or "
+        "joint tables. Every category equally likely if left out.",
+    ),
+    reported: Path | None = typer.Option(
+        None, help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
+    ),
     database: FromDatabase = None,
-    rules: RulesFile = None,
-    repeat: Repeat = None,
+    rules: Path | None = typer.Option(None, help="Rules of a published model (JSON)."),
+    repeat: int | None = typer.Option(
+        None, min=1, help="How often one person takes part; of a survey, its waves if left out."
+    ),
     seed: Seed = 0,
-    compare: Compare = False,
-    html: HtmlOut = None,
+    compare: bool = typer.Option(
+        False,
+        "--compare",
+        help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
+    ),
+    html: Path | None = typer.Option(None, help="Also write the report as a page."),
     figure: Picture = None,
-    out: FiguresOut = None,
+    out: Path | None = table_out("figures"),
     output: Output,
 ) -> None:
     """Show how private the answers of a design are.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -16,34 +16,24 @@ from tacit.records import check_out, read_frame, write_frame
 from tacit.records.paths import ARROW, record_files
 from tacit.regression.coefficients import CoefficientTable
 
-Formula = Annotated[
-    str,
-    typer.Option(
-        help="outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and "
-        "other columns of DATA. Expressions in a formula are Python code that is run."
-    ),
-]
-
-
-Linear = Annotated[bool, typer.Option("--linear", help="Least squares, for an outcome of numbers.")]
-Ordered = Annotated[
-    bool, typer.Option("--ordered", help="Proportional odds, for an outcome of ordered categories.")
-]
-Robust = Annotated[bool, typer.Option("--robust", help="Sandwich standard errors.")]
-Effects = Annotated[bool, typer.Option("--effects", help="Also average marginal effects.")]
-Out = Annotated[Path | None, table_out("coefficients")]
-
 
 @grouped_options
 def regress(
     *,
-    formula: Formula,
-    linear: Linear = False,
-    ordered: Ordered = False,
-    robust: Robust = False,
-    effects: Effects = False,
+    formula: str = typer.Option(
+        help="outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and "
+        "other columns of DATA. Expressions in a formula are Python code that is run."
+    ),
+    linear: bool = typer.Option(
+        False, "--linear", help="Least squares, for an outcome of numbers."
+    ),
+    ordered: bool = typer.Option(
+        False, "--ordered", help="Proportional odds, for an outcome of ordered categories."
+    ),
+    robust: bool = typer.Option(False, "--robust", help="Sandwich standard errors."),
+    effects: bool = typer.Option(False, "--effects", help="Also average marginal effects."),
     people: DrawnPeople,
-    out: Out = None,
+    out: Path | None = table_out("coefficients"),
     records: ReportedRecords,
     output: Output,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -17,8 +16,9 @@ from tacit.records import check_apart, write_bytes
 
 @grouped_options
 def report(
+    *,
     records: ReportedRecords,
-    out: Annotated[Path, typer.Option(help="The report to write: .html or .pdf.")],
+    out: Path = typer.Option(help="The report to write: .html or .pdf."),
 ) -> None:
     """Write the results of a published survey as a report for a paper's appendix.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -33,19 +33,19 @@ class Paper(enum.StrEnum):
 
 
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="The paper, or all.")] = Paper.ALL,
-    repeats: Annotated[
-        int | None,
-        typer.Option(min=1, help="Repeats of each setting; as in the papers if left out."),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A small part of the repeats.")] = False,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="The folder for report and finished settings.")
-    ] = Path("reproduced"),
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes; one per core if left out.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    *,
+    paper: Paper = typer.Argument(Paper.ALL, help="The paper, or all."),
+    repeats: int | None = typer.Option(
+        None, min=1, help="Repeats of each setting; as in the papers if left out."
+    ),
+    quick: bool = typer.Option(False, "--quick", help="A small part of the repeats."),
+    out: Path = typer.Option(
+        Path("reproduced"), metavar="DIR", help="The folder for report and finished settings."
+    ),
+    processes: int | None = typer.Option(
+        None, min=1, help="Number of processes; one per core if left out."
+    ),
+    seed: int = typer.Option(0, min=0, help="Seed of all random numbers."),
 ) -> None:
     """Run the papers' experiments as described, beside tacit's own answer, and write a report.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -130,18 +130,14 @@ _EVENNESS = 2.0
 
 
 def simulate(
+    *,
     file: PublishedFile,
     database: DatabaseOption,
-    respondents: Annotated[
-        int, typer.Option(min=1, max=100_000, help="How many people answer.")
-    ] = 500,
-    url: Annotated[
-        str | None,
-        typer.Option(help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The same people and coins every time.")
-    ] = None,
+    respondents: int = typer.Option(500, min=1, max=100_000, help="How many people answer."),
+    url: str | None = typer.Option(
+        None, help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."
+    ),
+    seed: int | None = typer.Option(None, min=0, help="The same people and coins every time."),
 ) -> None:
     """Let made-up people answer a survey that is being served, to try it out.
 

@@ -14,7 +14,6 @@ import typer
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, open_store
 from tacit.cli.notes import note
-from tacit.cli.options import option
 from tacit.core.design import Design
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
@@ -164,12 +163,14 @@ def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
 class DrawnPeople:
     """How people were sampled: the undisguised columns of weights, strata and clusters."""
 
-    weights: str | None = option(None, metavar="COLUMN", help="The design weight of each record.")
-    strata: str | None = option(None, metavar="COLUMN", help="The stratum of each record.")
-    clusters: str | None = option(
+    weights: str | None = typer.Option(
+        None, metavar="COLUMN", help="The design weight of each record."
+    )
+    strata: str | None = typer.Option(None, metavar="COLUMN", help="The stratum of each record.")
+    clusters: str | None = typer.Option(
         None, metavar="COLUMN", help="The cluster of each record, within strata."
     )
-    errors: str | None = option(
+    errors: str | None = typer.Option(
         None,
         metavar="|".join(ERROR_METHODS),
         help="How errors are estimated; linearised by default.",
@@ -199,7 +200,7 @@ class DrawnPeople:
 class DrawnSample(DrawnPeople):
     """The same, also from a finite population."""
 
-    fpc: str | None = option(
+    fpc: str | None = typer.Option(
         None,
         metavar="COLUMN|NUMBER",
         help="How many clusters (or people, without --clusters) the population of each "

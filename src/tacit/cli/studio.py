@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,26 +15,24 @@ if TYPE_CHECKING:
 
 
 def studio(
+    *,
     database: DatabaseOption,
-    data: Annotated[Path, typer.Option(help="A folder for accounts and released counts.")] = Path(
-        "tacit-studio"
+    data: Path = typer.Option(
+        Path("tacit-studio"), help="A folder for accounts and released counts."
     ),
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any free one.")] = 8001,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            envvar="TACIT_STUDIO_ADDRESS",
-            help="Where people open the studio, such as https://studio.example.org.",
-        ),
-    ] = None,
-    collect: Annotated[
-        bool, typer.Option("--collect", help="Collect responses too, in the same process.")
-    ] = False,
-    collect_port: Annotated[
-        int | None,
-        typer.Option(help="With --collect: the port for respondents; TACIT_PORT, else 8000."),
-    ] = None,
+    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
+    port: int = typer.Option(8001, help="Port to listen on; 0 for any free one."),
+    address: str | None = typer.Option(
+        None,
+        envvar="TACIT_STUDIO_ADDRESS",
+        help="Where people open the studio, such as https://studio.example.org.",
+    ),
+    collect: bool = typer.Option(
+        False, "--collect", help="Collect responses too, in the same process."
+    ),
+    collect_port: int | None = typer.Option(
+        None, help="With --collect: the port for respondents; TACIT_PORT, else 8000."
+    ),
 ) -> None:
     """Serve the studio: surveys and their results in the browser, for people with an account.
 

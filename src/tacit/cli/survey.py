@@ -53,11 +53,12 @@ _MOST_LINKS = 1_000_000
 
 @survey_commands.command("invite")
 def invite(
+    *,
     file: PublishedFile,
-    n: Annotated[int, typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links.")],
+    n: int = typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links."),
     database: DatabaseOption,
-    base_url: Annotated[str, typer.Option(help="Where the survey is served: https://HOST.")],
-    out: Annotated[Path, typer.Option(help="The file of links to write: .csv.")],
+    base_url: str = typer.Option(help="Where the survey is served: https://HOST."),
+    out: Path = typer.Option(help="The file of links to write: .csv."),
 ) -> None:
     """Make one-time links to a survey and write them to a file that only you can read.
 
@@ -106,8 +107,9 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
 
 
 def backup(
+    *,
     database: DatabaseOption,
-    out: Annotated[str, typer.Option(help="A new file, or an empty postgresql:// database.")],
+    out: str = typer.Option(help="A new file, or an empty postgresql:// database."),
 ) -> None:
     """Copy a database as it is at this moment, while it is served.
 
@@ -140,28 +142,23 @@ _STATISTICS = (".sav", ".dta")
 
 @survey_commands.command("export")
 def export(
+    *,
     file: PublishedFile,
     database: DatabaseOption,
-    out: Annotated[
-        Path, typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta.")
-    ],
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels",
-            help="Write the texts of answers instead of the names of categories; .sav and .dta "
-            "always have both.",
-        ),
-    ] = False,
-    codebook: Annotated[
-        Path | None, typer.Option(help="Also write a codebook (Markdown): .md.")
-    ] = None,
-    r_script: Annotated[
-        Path | None, typer.Option(help="Also write an R script that reads the file: .R.")
-    ] = None,
-    texts: Annotated[
-        Path | None, typer.Option(help="Also write the free texts, apart from records: .csv.")
-    ] = None,
+    out: Path = typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta."),
+    labels: bool = typer.Option(
+        False,
+        "--labels",
+        help="Write the texts of answers instead of the names of categories; .sav and .dta "
+        "always have both.",
+    ),
+    codebook: Path | None = typer.Option(None, help="Also write a codebook (Markdown): .md."),
+    r_script: Path | None = typer.Option(
+        None, help="Also write an R script that reads the file: .R."
+    ),
+    texts: Path | None = typer.Option(
+        None, help="Also write the free texts, apart from records: .csv."
+    ),
 ) -> None:
     """Write the reported records of a survey, in random order.
 
@@ -228,12 +225,13 @@ def export(
 
 @survey_commands.command("round")
 def accuracy_round(
+    *,
     file: PublishedFile,
     model_file: ModelFile,
-    out: Annotated[Path, typer.Option(help="The survey file to write: .json.")],
-    theta: Annotated[
-        str, typer.Option(help="Probability that a device reports the truth, such as 3/4.")
-    ] = "3/4",
+    out: Path = typer.Option(help="The survey file to write: .json."),
+    theta: str = typer.Option(
+        "3/4", help="Probability that a device reports the truth, such as 3/4."
+    ),
 ) -> None:
     """Write a survey in which devices test a model, and report only whether it was right.
 
@@ -274,10 +272,9 @@ def accuracy_round(
 def status(
     *,
     database: DatabaseOption,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="[PUBLISHED]", help="A published survey; all if left out."),
-    ] = None,
+    file: Path | None = typer.Argument(
+        None, metavar="[PUBLISHED]", help="A published survey; all if left out."
+    ),
     output: Format,
 ) -> None:
     """Show the surveys of a database: open or closed, records, links issued and unused.
@@ -329,20 +326,18 @@ _MOST_SHOWN = 12
 
 @survey_commands.command("new")
 def new(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The survey file to write.")],
-    open_to_all: Annotated[
-        bool,
-        typer.Option("--open/--invited", help="Anyone may answer, or only by a one-time link."),
-    ] = True,
-    start: Annotated[
-        str | None, typer.Option(metavar="DAY", help="First day; open at once if left out.")
-    ] = None,
-    end: Annotated[
-        str | None, typer.Option(metavar="DAY", help="Last day; open until closed if left out.")
-    ] = None,
-    languages: Annotated[
-        str, typer.Option(help="Languages of the texts: any of en, de, fr, es.")
-    ] = "en,de",
+    *,
+    out: Path = typer.Argument(metavar="OUT", help="The survey file to write."),
+    open_to_all: bool = typer.Option(
+        True, "--open/--invited", help="Anyone may answer, or only by a one-time link."
+    ),
+    start: str | None = typer.Option(
+        None, metavar="DAY", help="First day; open at once if left out."
+    ),
+    end: str | None = typer.Option(
+        None, metavar="DAY", help="Last day; open until closed if left out."
+    ),
+    languages: str = typer.Option("en,de", help="Languages of the texts: any of en, de, fr, es."),
 ) -> None:
     """Write a commented example survey to edit; never overwrites an existing file.
 
@@ -374,10 +369,11 @@ def _day(option: str, given: str | None) -> date | None:
 
 @survey_commands.command("check")
 def check(
+    *,
     file: SurveyFile,
-    respondents: Annotated[
-        int, typer.Option(min=1, help="How many people you plan to ask.")
-    ] = DEFAULT_RESPONDENTS,
+    respondents: int = typer.Option(
+        DEFAULT_RESPONDENTS, min=1, help="How many people you plan to ask."
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Check a survey file: list its errors, or show its privacy and the precision to expect.
@@ -411,8 +407,9 @@ def check(
 
 @survey_commands.command("publish")
 def publish_file(
+    *,
     file: SurveyFile,
-    out: Annotated[Path, typer.Option(help="The published survey to write (JSON).")],
+    out: Path = typer.Option(help="The published survey to write (JSON)."),
 ) -> None:
     """Freeze a survey with its design; print the design's fingerprint and the page's address.
 
@@ -433,9 +430,10 @@ def publish_file(
 
 @survey_commands.command("preview")
 def preview(
+    *,
     file: SurveyFile,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
+    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
+    port: int = typer.Option(0, min=0, max=65535, help="Port; 0 for any free one."),
 ) -> None:
     """Show the page of a survey file in a browser, on any day; nothing is stored.
 
