@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -26,21 +25,12 @@ from tacit.errors import DataError
 from tacit.records import count_answers, read_design
 
 
-class ModelKind(StrEnum):
-    """What is estimated."""
-
-    POOL = "pool"
-    CHEATERS = "cheaters"
-    LYING_CARRIERS = "lying-carriers"
-    CARELESS = "careless"
-
-
 @dataclass(frozen=True)
 class ModelOptions:
     """Who does not comply, and how."""
 
-    model: ModelKind = typer.Option(
-        ModelKind.POOL,
+    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = typer.Option(
+        "pool",
         help="pool: everybody complies. cheaters: some always give the safe answer. "
         "lying-carriers: some carriers deny. careless: some answer at random.",
     )
@@ -56,9 +46,9 @@ class ModelOptions:
 
     def chosen(self, design_file: Path) -> NoncomplianceModel:
         """The model of people who do not comply."""
-        if self.model is ModelKind.CHEATERS:
+        if self.model == "cheaters":
             return Cheaters(self.safe)
-        if self.model is ModelKind.LYING_CARRIERS:
+        if self.model == "lying-carriers":
             return LyingCarriers(self.safe)
         if (self.anchor is None) != (self.known is None):
             raise DataError("give both --anchor and --known, or neither")
@@ -103,7 +93,7 @@ def compliance(
         raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
     pairs = list(zip(samples[::2], samples[1::2], strict=True))
     result: MixtureResult | SensitivityCurve
-    if options.model is ModelKind.POOL:
+    if options.model == "pool":
         if shares is not None:
             raise DataError("--shares needs a --model of people who do not comply")
         result = pool(_counted(pairs), attribute, unknown_question)
@@ -116,7 +106,7 @@ def compliance(
         ((records, design),) = _counted(pairs)
         assumed: Any = shares.split(",")
         result = sensitivity(records, design, model, assumed, attribute)
-    output.show(result, output.level, tacit="compliance", version=1, model=options.model.value)
+    output.show(result, output.level, tacit="compliance", version=1, model=options.model)
 
 
 def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:

@@ -42,7 +42,6 @@ def check(*, file: DesignFile, output: Format) -> None:
     content = summary(design)
     epsilon = rounding.epsilon(content["record"]["epsilon"])
     below = [f"One record, all its answers together: epsilon {epsilon}."]
-    below += [f"note: {note}" for note in content["notes"]]
     output.say(f"{file}: {_parts(design)}", f"fingerprint {content['fingerprint']}\n")
     output.show(show.Printout(content, _tables(content, design), below=below))
     _require_reconstructable(design)

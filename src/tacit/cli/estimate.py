@@ -213,7 +213,7 @@ _COMPANIONS = {
 }
 
 
-def _names(text: str) -> str | None:
+def _names(text: str) -> Any:
     """An option that names attributes."""
     return typer.Option(None, metavar="NAMES", help=text)
 

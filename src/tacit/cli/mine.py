@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +17,7 @@ from tacit.cli.models import Seed, check_synthesis, write_synthetic
 from tacit.cli.options import Format, Output, grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.mine.summaries import (
-    bayes_summary,
-    classes_summary,
-    classifier_summary,
-    strongest_rules,
-    tree_summary,
-)
+from tacit.mine import summaries
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table
 from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
@@ -41,9 +34,6 @@ mine_commands = command_group(
 
 # tacit mine nb
 
-#: The methods of naive Bayes by name.
-BayesMethod = enum.StrEnum("BayesMethod", ["LIKELIHOOD", "PAIRS", "LITERAL"])
-
 
 @mine_commands.command("nb")
 @grouped_options
@@ -52,8 +42,8 @@ def naive_bayes(
     target: Target,
     out: ModelOut,
     alpha: float = typer.Option(1.0, help="Records added to every category (Laplace's rule)."),
-    method: BayesMethod = typer.Option(
-        BayesMethod.LIKELIHOOD,
+    method: Literal["likelihood", "pairs", "literal"] = typer.Option(
+        "likelihood",
         help="likelihood: from whole reports; pairs: from tables of the class and one "
         "attribute; literal: as the papers print it.",
     ),
@@ -67,30 +57,26 @@ def naive_bayes(
     from tacit import mine  # scikit-learn is slow to start
 
     design = records.design_with(target, out)
-    model = mine.NaiveBayes(design, target, alpha, getattr(mine, method.value))
+    model = mine.NaiveBayes(design, target, alpha, getattr(mine, method))
     model.fit(records.counted())
-    content = bayes_summary(model, output.level)
-    write_text(out, mine.model_to_json(model), private=True)
+    content = summaries.bayes_summary(model, output.level)
     log_odds = content["log_odds"]
+    columns = {name: [cell[name] for cell in log_odds] for name in log_odds[0]}
+    rows = [
+        (
+            *(str(cell[name]) for name in ("class", "attribute", "category")),
+            decimals(cell["estimate"], cell["stderr"]),
+            decimals(cell["stderr"]),
+            span(cell["lower"], cell["upper"]),
+        )
+        for cell in log_odds
+    ]
     interval = f"{show.percent(output.level)} interval"
     heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
-    tables = [
-        model.prior().to_table(output.level),
-        Table(heads, list(map(_log_odds_row, log_odds)), align="lllrrr"),
-    ]
-    columns = {name: [cell[name] for cell in log_odds] for name in log_odds[0]}
+    tables = [model.prior().to_table(output.level), Table(heads, rows, align="lllrrr")]
+    write_text(out, mine.model_to_json(model), private=True)
     output.say(f"wrote {out}: naive Bayes for {target}\n")
-    output.show(show.Printout(content, tables, columns, below=_notes(content)))
-
-
-def _notes(content: dict[str, Any]) -> list[str]:
-    return [f"note: {note}" for note in content["notes"]]
-
-
-def _log_odds_row(cell: dict[str, Any]) -> list[str]:
-    labels = [str(cell[key]) for key in ("class", "attribute", "category")]
-    numbers = decimals(cell["estimate"], cell["stderr"]), decimals(cell["stderr"])
-    return [*labels, *numbers, span(cell["lower"], cell["upper"])]
+    output.show(show.Printout(content, tables, columns))
 
 
 # tacit mine tree
@@ -99,10 +85,9 @@ def _log_odds_row(cell: dict[str, Any]) -> list[str]:
 STRONGEST, LINES = 10, 30
 
 
-#: What a split is worth, by name.
-Criterion = enum.StrEnum("Criterion", ["ENTROPY", "GINI"])
-CriterionName = Annotated[
-    Criterion,
+#: What a split is worth.
+Criterion = Annotated[
+    Literal["entropy", "gini"],
     typer.Option(
         help="entropy: ID3, a branch for each category; gini: CART, one category against the "
         "others."
@@ -116,7 +101,7 @@ MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a lea
 def tree(
     *,
     target: Target,
-    criterion: CriterionName = Criterion.ENTROPY,
+    criterion: Criterion = "entropy",
     caution: float | None = typer.Option(
         None,
         help="Grow from unbiased tables; a split must exceed noise by so many standard "
@@ -164,24 +149,22 @@ def tree(
             )
         except DataError as error:
             raise DataError(f"--honest: {error}") from None
-    grown = mine.DecisionTree(design, target, criterion.value, caution, max_depth).fit(patterns)
+    grown = mine.DecisionTree(design, target, criterion, caution, max_depth).fit(patterns)
     model = grown if validation is None else mine.reduced_error(grown, validation)
-    content = tree_summary(model, output.level, estimated_on)
+    content = summaries.tree_summary(model, output.level, estimated_on)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
-    saved = mine.model_to_json(model)
     if figure is not None:
         show.write_figure(figure, model.plot())
-    write_text(out, saved, private=True)
-    rules = TreeRules(strongest_rules(model.rules(estimated_on)))
+    write_text(out, mine.model_to_json(model), private=True)
+    rules = TreeRules(summaries.strongest_rules(model.rules(estimated_on)))
     output.say(
         f"wrote {out}: decision tree for {target}, from "
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
         *_drawing(model, content, estimated_on),
     )
-    tables = [rules.to_table(output.level).cut(STRONGEST, "rule", "--json has all")]
-    columns = rules.columns(output.level)
-    output.show(show.Printout(content, tables, columns, below=_notes(content)))
+    table = rules.to_table(output.level).cut(STRONGEST, "rule", "--json has all")
+    output.show(show.Printout(content, [table], rules.columns(output.level)))
 
 
 def _drawing(
@@ -215,7 +198,7 @@ def forest(
     target: Target,
     out: ModelOut,
     trees: int = typer.Option(100, min=1, help="How many random trees."),
-    criterion: CriterionName = Criterion.GINI,
+    criterion: Criterion = "gini",
     max_features: int | None = typer.Option(
         None, min=1, help="Attributes that each node tries.", show_default="the square root of all"
     ),
@@ -231,13 +214,13 @@ def forest(
     from tacit import mine  # scikit-learn is slow to start
 
     design = records.design_with(target, out)
-    model = mine.Forest(design, target, trees, criterion.value, max_features, max_depth, seed)
+    model = mine.Forest(design, target, trees, criterion, max_features, max_depth, seed)
     model.check_arguments()
     patterns = records.counted()
     with show.progress("growing trees") as tell:
         model.fit(patterns, progress=tell)
     prior, importances = model.prior(), model.importances()
-    content = classifier_summary(
+    content = summaries.classifier_summary(
         "forest-summary",
         model,
         output.level,
@@ -255,18 +238,10 @@ def forest(
         f"{number_of(content['trees'], 'tree')} with {leaves}\n"
     )
     tables = [prior.to_table(output.level), importances.to_table()]
-    output.show(show.Printout(content, tables, importances.columns(), below=_notes(content)))
+    output.show(show.Printout(content, tables, importances.columns()))
 
 
 # tacit mine rules
-
-
-class ControlKind(enum.StrEnum):
-    """The error controls by name."""
-
-    FDR = "fdr"
-    FAMILYWISE = "familywise"
-    PLAIN = "plain"
 
 
 @mine_commands.command("rules")
@@ -285,8 +260,8 @@ def rules(
     max_length: int | None = typer.Option(
         None, help="The most items in conditions and conclusion."
     ),
-    control: ControlKind = typer.Option(
-        ControlKind.FDR,
+    control: Literal["fdr", "familywise", "plain"] = typer.Option(
+        "fdr",
         help="fdr: the expected share of wrong claims is at most --error; familywise: the "
         "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
     ),
@@ -313,13 +288,10 @@ def rules(
     from tacit.mine.itemset_search import ItemsetSearch
 
     design, level = records.design, output.level
-    controls = {
-        ControlKind.FDR: lambda: mine.FalseDiscovery(error),
-        ControlKind.FAMILYWISE: lambda: mine.FamilyWise(error),
-        ControlKind.PLAIN: mine.PlainThreshold,
-    }
     allowed = None if items is None else event(items, design.schema, "--items")
-    search = ItemsetSearch(min_support, allowed, max_length, controls[control]())
+    rates = {"fdr": mine.FalseDiscovery, "familywise": mine.FamilyWise}
+    error_control = rates[control](error) if control in rates else mine.PlainThreshold()
+    search = ItemsetSearch(min_support, allowed, max_length, error_control)
     as_json = out is not None and out.suffix.lower() == ".json"
     (check_apart if as_json else check_out)(out, *records.files)
     patterns, others = records.counted(), None
@@ -344,13 +316,6 @@ def rules(
 # tacit mine clusters
 
 
-class NumberCriterion(enum.StrEnum):
-    """How the number of classes is chosen."""
-
-    BIC = "bic"
-    HELD_OUT = "held-out"
-
-
 @mine_commands.command("clusters")
 @grouped_options
 def clusters(
@@ -359,8 +324,8 @@ def clusters(
     classes: int | None = typer.Option(
         None, help="How many classes; chosen by --criterion if left out."
     ),
-    criterion: NumberCriterion = typer.Option(
-        NumberCriterion.BIC,
+    criterion: Literal["bic", "held-out"] = typer.Option(
+        "bic",
         help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
         "of the largest likelihood of reports that were held out.",
     ),
@@ -383,11 +348,11 @@ def clusters(
         if table.resolve() == out.resolve():
             raise FileError(f"{table}: is where the model goes; write the table to another file")
     patterns = records.counted()
-    named = criterion.value.replace("-", "_")
-    model = mine.LatentClass(records.design, classes, named, n_init=starts, random_state=seed)
+    number_by = criterion.replace("-", "_")
+    model = mine.LatentClass(records.design, classes, number_by, n_init=starts, random_state=seed)
     with show.progress("clustering") as tell:
         model.fit(patterns, progress=tell)
-    content = classes_summary(model, output.level)
+    content = summaries.classes_summary(model, output.level)
     if table is not None:
         write_frame(table, pa.table(model.profiles_.columns(output.level)))
     write_text(out, mine.model_to_json(model), private=True)
@@ -396,7 +361,7 @@ def clusters(
     tables = [selection_table(model.selection_)] if model.selection_ else []
     tables.append(replace(profiles, title=""))
     columns = model.profiles_.columns(output.level)
-    output.show(show.Printout(content, tables, columns, below=_notes(content)))
+    output.show(show.Printout(content, tables, columns))
 
 
 # tacit mine joint
@@ -458,7 +423,6 @@ def joint(
     output.say(f"wrote {out}: {edges.title}\n")
     tables = [replace(edges, title="")] if edges.rows else []
     tables.append(fidelity.to_table())
-    below = _notes(content)
-    output.show(show.Printout(content, tables, tree.edge_columns(), below=below))
+    output.show(show.Printout(content, tables, tree.edge_columns()))
     if synthesize is not None:
         output.say(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")

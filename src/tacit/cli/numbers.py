@@ -120,7 +120,7 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
     scrambling = _read(file)
     names = ("epsilon", "privacy", "instructions", "fingerprint")
     content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
-    output = Format(show.OutputFormat.TEXT, as_json)
+    output = Format("text", as_json)
     output.say(f"{file}: {scrambling}", f"fingerprint {scrambling.fingerprint}\n")
     output.show(show.Printout(content, [], below=(scrambling.privacy, scrambling.instructions)))
 

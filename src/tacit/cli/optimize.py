@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import typer
@@ -31,16 +30,12 @@ SHOWN = 12
 DRAWS = 200
 
 
-#: The methods by name.
-MethodName = enum.StrEnum("MethodName", ["EXACT", "SQUARE", "SPEA2", "WARNER"])
-
-
 @dataclass(frozen=True)
 class SearchOptions:
     """The search method and its settings."""
 
-    method: MethodName = typer.Option(
-        MethodName.EXACT,
+    method: Literal["exact", "square", "spea2", "warner"] = typer.Option(
+        "exact",
         help="exact: no channel is better; square: reports the true categories; spea2: the "
         "search of Huang & Du; warner: the classic.",
     )
@@ -58,13 +53,13 @@ class SearchOptions:
         """The method; a search by Spea2 continues from its file and is saved there."""
         from tacit.optimize import Exact, Spea2, Square, Warner
 
-        if self.method is MethodName.SPEA2:
+        if self.method == "spea2":
             return Spea2(generations=self.generations, seed=self.seed, **self._resumed())
         if self.resume is not None:
             raise SchemaError("--resume: only spea2 can be continued; give --method spea2")
-        if self.method is MethodName.EXACT:
+        if self.method == "exact":
             return Exact(self.points, tolerance=self.tolerance)
-        return Warner() if self.method is MethodName.WARNER else Square(self.points, seed=self.seed)
+        return Warner() if self.method == "warner" else Square(self.points, seed=self.seed)
 
     def _resumed(self) -> dict[str, Any]:
         from tacit.optimize.spea2 import SearchState

@@ -65,7 +65,7 @@ class Format:
     """The format of what is printed."""
 
     as_format: show.OutputFormat = typer.Option(
-        show.OutputFormat.TEXT,
+        "text",
         "--format",
         help="text for people; markdown, latex (booktabs) or csv; json is --json.",
     )
@@ -74,16 +74,16 @@ class Format:
     def __post_init__(self) -> None:
         """Raise if two formats are given."""
         if self.as_json and self.as_format not in ("text", "json"):
-            raise DataError(f"give --json or --format {self.as_format.value}, not both")
+            raise DataError(f"give --json or --format {self.as_format}, not both")
 
     def say(self, *lines: str) -> None:
         """Print lines that are for people only."""
-        if self.as_format is show.OutputFormat.TEXT and not self.as_json:
+        if self.as_format == "text" and not self.as_json:
             show.console().print(*lines, sep="\n", soft_wrap=True)
 
     def show(self, result: Any, *arguments: Any, **header: Any) -> None:
         """Print a result; see `show.print_result`."""
-        as_format = show.OutputFormat.JSON if self.as_json else self.as_format
+        as_format = "json" if self.as_json else self.as_format
         show.print_result(result, as_format, *arguments, header=header)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
@@ -15,13 +14,6 @@ from tacit.cli.options import Output, grouped_options, typed
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.records import check_figure, check_out, write_frame
-
-
-class PrivacyFigure(StrEnum):
-    """Figures of privacy of an answer."""
-
-    EPSILON = "epsilon"
-    POSTERIOR = "worst-posterior"
 
 
 @dataclass(frozen=True)
@@ -105,8 +97,8 @@ class ComparisonOptions:
         help="Instead: a table of privacy against precision, also for these families "
         "(separated by commas).",
     )
-    axis: PrivacyFigure = typer.Option(
-        PrivacyFigure.EPSILON, help="With --compare: the figure of privacy to compare by."
+    axis: Literal["epsilon", "worst-posterior"] = typer.Option(
+        "epsilon", help="With --compare: the figure of privacy to compare by."
     )
     questions: int = typer.Option(
         1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
@@ -170,7 +162,7 @@ def plan(
             )
         others = [other.strip() for other in comparison.compare.split(",")]
         candidates = {subject: given} | {other: other for other in others}
-        figure_name = comparison.axis.value.replace("-", "_")
+        figure_name = comparison.axis.replace("-", "_")
         common |= {"questions": comparison.questions, "figure": figure_name}
         with show.progress("comparing") as tell:
             result = planner.tradeoff(candidates, progress=tell, **common)

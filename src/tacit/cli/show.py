@@ -10,9 +10,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import rich.table
 import typer
@@ -37,27 +36,21 @@ PATIENCE = 1.0
 LABEL_ROOM = 20
 
 
-class OutputFormat(StrEnum):
-    """How results are printed."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
-    JSON = "json"
+#: How results are printed.
+OutputFormat = Literal["text", "markdown", "latex", "csv", "json"]
 
 
 @dataclass(frozen=True)
 class Printout:
     """A result of several parts, for `print_result`.
 
-    `values` are the columns of CSV; those of the first table if left out.
+    `values` are the columns of CSV; those of the first table if left out. Notes of the content are
+    shown below the tables.
     """
 
     content: dict[str, Any]
     parts: Sequence[Table]
     values: Mapping[str, Sequence[Any]] | None = None
-    above: Sequence[str] = ()
     below: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,13 +68,9 @@ class Printout:
         first = self.parts[0]
         return {head: [row[i] for row in first.rows] for i, head in enumerate(first.heads)}
 
-    def lead(self) -> Sequence[str]:
-        """Sentences above the tables."""
-        return self.above
-
     def notes(self) -> Sequence[str]:
         """Sentences below the tables."""
-        return self.below
+        return [*self.below, *(f"note: {note}" for note in self.content.get("notes", ()))]
 
 
 @dataclass(frozen=True)
@@ -121,17 +110,17 @@ def print_result(
     It has `to_table` or `tables`, `to_dict` and perhaps `columns`, which take the arguments, and
     perhaps `lead` and `notes`: sentences around the tables. The header comes first in JSON.
     """
-    if as_format is OutputFormat.JSON:
+    if as_format == "json":
         typer.echo(json_text({**header, **result.to_dict(*arguments)}))
         return
-    if as_format is OutputFormat.CSV:
+    if as_format == "csv":
         typer.echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
         return
     several = hasattr(result, "tables")
     tables = result.tables(*arguments) if several else [result.to_table(*arguments)]
     above = result.lead() if hasattr(result, "lead") else ()
     below = result.notes() if hasattr(result, "notes") else ()
-    if as_format is OutputFormat.TEXT:
+    if as_format == "text":
         out = console()
         if above:
             out.print(*above, "", sep="\n")
@@ -140,7 +129,7 @@ def print_result(
         if below:
             out.print(*below, sep="\n")
         return
-    document = markdown_of if as_format is OutputFormat.MARKDOWN else latex_of
+    document = markdown_of if as_format == "markdown" else latex_of
     typer.echo(document(tables, "\n".join(above), "\n".join(below)))
 
 
