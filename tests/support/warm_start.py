@@ -38,6 +38,7 @@ _IMPORTED = (
     "tacit.collect.server",
     "tacit.collect.store.postgres",
     "tacit.collect.store.sqlite",
+    "alembic.command",
     "sqlalchemy.dialects.postgresql.psycopg",
     "sqlalchemy.dialects.sqlite",
     "encodings.idna",

@@ -58,6 +58,7 @@ def _warn(metadata: str) -> None:
 
 #: The extra that installs a package (`pip install 'tacit-survey[extra]'`), by its import name.
 EXTRAS = {
+    "alembic": "service",
     "argon2": "studio",
     "duckdb": "scale",
     "formulaic": "formula",

@@ -142,25 +142,26 @@ def _refused(path: Path, whole: np.ndarray) -> bool:
     return False
 
 
-def test_a_database_of_the_first_layout_gets_checksums(url: str, tmp_path: Path) -> None:
+def test_a_database_of_the_first_layout_gets_checksums(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     days = [date(2027, 3, 30), TODAY]
     old = [response(OPEN, n) for n in range(N)]
-    made = database(url)
-    with made.writing() as connection:
-        sql_tables.migrate(connection, made.shown)
-        connection.execute(text("DROP TABLE texts"))
-        connection.execute(text("ALTER TABLE responses DROP COLUMN checksum"))
-        connection.execute(text("UPDATE tacit_version SET version_num = '0001'"))
-        for number, survey in enumerate((OPEN, INVITED), 1):
-            row = "(:n, :f, :p, false, :records, 0, 0)"
-            known = {"f": survey.survey.fingerprint, "p": survey.to_json()}
-            known |= {"n": number, "records": N if survey is OPEN else 0}
-            connection.execute(text(f"INSERT INTO surveys VALUES {row}"), known)
-        row = "(1, :id, :day, :codes)"
-        for n, one in enumerate(old):
-            own = {"id": id_of(one), "day": days[n % 2].isoformat(), "codes": one.codes}
-            connection.execute(text(f"INSERT INTO responses VALUES {row}"), own)
-    made.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(sql_tables, "REVISION", "0001")
+        made = database(url)
+        with made.writing() as connection:
+            sql_tables.migrate(connection, made.shown)
+            for number, survey in enumerate((OPEN, INVITED), 1):
+                row = "(:n, :f, :p, false, :records, 0, 0)"
+                known = {"f": survey.survey.fingerprint, "p": survey.to_json()}
+                known |= {"n": number, "records": N if survey is OPEN else 0}
+                connection.execute(text(f"INSERT INTO surveys VALUES {row}"), known)
+            row = "(1, :id, :day, :codes)"
+            for n, one in enumerate(old):
+                own = {"id": id_of(one), "day": days[n % 2].isoformat(), "codes": one.codes}
+                connection.execute(text(f"INSERT INTO responses VALUES {row}"), own)
+        made.close()
     store = Store(url)
     assert sorted(store.codes(FINGERPRINT)[:, 1]) == list(range(N))
     store.write([response(OPEN, 999)], TODAY)

@@ -144,7 +144,7 @@ def test_a_preview_keeps_nothing() -> None:
 
 @pytest.mark.slow
 def test_other_commands_do_not_load_the_service() -> None:
-    heavy = ["starlette", "uvicorn", "sqlalchemy", "pydantic", "structlog"]
+    heavy = ["starlette", "uvicorn", "sqlalchemy", "alembic", "pydantic", "structlog"]
     code = (
         "import sys, tacit.cli; cli = sys.modules['tacit.cli.main']; "
         "cli.command_line(*(name for name in cli.COMMANDS if name != 'serve')); "

@@ -17,90 +17,100 @@ from operator import add, ne
 from typing import Any
 from zlib import crc32
 
-import sqlalchemy as sa
-from sqlalchemy import Column, Connection, select
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Date,
+    Integer,
+    LargeBinary,
+    MetaData,
+    RowMapping,
+    String,
+    Table,
+    Text,
+    cast,
+    column,
+    func,
+    inspect,
+    literal_column,
+    select,
+    table,
+)
 
 from tacit.errors import StoreError
 
-#: The layout of the tables, and the older ones that are migrated.
+#: The newest migration.
 REVISION = "0003"
-_NO_CHECKSUMS, _NO_TEXTS = "0001", "0002"
-_OLD = sa.text(
-    "SELECT id, day, codes FROM old_responses WHERE survey = :survey AND id > :after "
-    "ORDER BY id LIMIT 10000"
-)
-_NEW = sa.text("INSERT INTO responses VALUES (:survey, :id, :day, :codes, :sum)")
 VERSION_TABLE = "tacit_version"
 #: The content of a survey that was deleted.
 DELETED = ""
 
-metadata = sa.MetaData()
+metadata = MetaData()
 
-surveys = sa.Table(
+surveys = Table(
     "surveys",
     metadata,
-    Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    Column("fingerprint", sa.String(64), nullable=False, unique=True),
-    Column("published", sa.Text, nullable=False),
-    Column("closed", sa.Boolean, nullable=False),
-    *(Column(name, sa.Integer, nullable=False) for name in ("records", "settled", "issued")),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(64), nullable=False, unique=True),
+    Column("published", Text, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("settled", Integer, nullable=False),
+    Column("issued", Integer, nullable=False),
 )
 
 
-def _table_per_survey(called: str, key: str, /, **columns: Any) -> sa.Table:
+def _table_per_survey(name: str, key: str, *columns: Column[Any]) -> Table:
     """A table whose rows belong to a survey; SQLite stores them in the order of the random key."""
-    survey = Column("survey", sa.Integer, primary_key=True, autoincrement=False)
-    random = Column(key, sa.LargeBinary(16), primary_key=True)
-    others = [Column(name, kind, nullable=False) for name, kind in columns.items()]
-    return sa.Table(called, metadata, survey, random, *others, sqlite_with_rowid=False)
+    survey = Column("survey", Integer, primary_key=True, autoincrement=False)
+    random = Column(key, LargeBinary(16), primary_key=True)
+    return Table(name, metadata, survey, random, *columns, sqlite_with_rowid=False)
 
 
 responses = _table_per_survey(
-    "responses", "id", day=sa.Date, codes=sa.LargeBinary, checksum=sa.LargeBinary(4)
+    "responses",
+    "id",
+    Column("day", Date, nullable=False),
+    Column("codes", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary(4), nullable=False),
 )
 tokens = _table_per_survey("tokens", "hash")
 #: What people wrote, apart from their records: without a day, and with ids of its own.
-texts = _table_per_survey("texts", "id", name=sa.Text, text=sa.Text)
-_version = sa.Table(VERSION_TABLE, sa.MetaData(), Column("version_num", sa.String(32)))
+texts = _table_per_survey(
+    "texts",
+    "id",
+    Column("name", Text, nullable=False),
+    Column("text", Text, nullable=False),
+)
 
 
 def revision_of(connection: Connection) -> str | None:
     """The layout of a database; None if it has no tables of tacit yet."""
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
+    if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    return connection.scalar(select(_version.c.version_num))
+    return connection.scalar(select(column("version_num")).select_from(table(VERSION_TABLE)))
 
 
 def migrate(connection: Connection, shown: str) -> None:
-    """Make the newest layout in the current transaction; refuse a newer database."""
+    """Run the missing migrations in the current transaction; refuse a newer database."""
     current = revision_of(connection)
     if current == REVISION:
         return
-    if current not in (None, _NO_CHECKSUMS, _NO_TEXTS):
+    from alembic import command  # slow to import and rarely needed
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", f"{__package__}:migrations")
+    known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+    if current is not None and current not in known:
         raise StoreError(
             f"{shown}: the database has layout {current!r}, this tacit knows up to {REVISION!r}; "
             "upgrade tacit"
         )
-    if current == _NO_CHECKSUMS:
-        connection.execute(sa.text("ALTER TABLE responses RENAME TO old_responses"))
-    metadata.create_all(connection)
-    if current == _NO_CHECKSUMS:
-        _add_checksums(connection)
-    _version.create(connection, checkfirst=True)
-    connection.execute(_version.delete())
-    connection.execute(_version.insert().values(version_num=REVISION))
-
-
-def _add_checksums(connection: Connection) -> None:
-    """Copy the records of the older table in the order of their ids, and drop it."""
-    for number, survey in connection.execute(select(surveys.c.number, surveys.c.fingerprint)).all():
-        after = b""
-        while rows := connection.execute(_OLD, {"survey": number, "after": after}).all():
-            for row in rows:
-                (checksum,) = checksums(survey, str(row.day), [(row.id, row.codes)])
-                connection.execute(_NEW, {**row._mapping, "survey": number, "sum": checksum})
-            after = rows[-1].id
-    connection.execute(sa.text("DROP TABLE old_responses"))
+    command.upgrade(config, REVISION)
 
 
 # A checksum per stored record, so that a damaged record is refused and not counted.
@@ -134,7 +144,7 @@ def checksums(survey: str, day: str, rows: Sequence[tuple[bytes, bytes]]) -> lis
 
 
 def sound_codes(
-    connection: Connection, row: sa.RowMapping, shown: str, known: Mapping[str, int] | None = None
+    connection: Connection, row: RowMapping, shown: str, known: Mapping[str, int] | None = None
 ) -> Iterator[tuple[Sequence[str], Sequence[bytes]]]:
     """The days and the codes of a survey's records in the order of their ids, in chunks.
 
@@ -195,13 +205,13 @@ def _cursor(connection: Connection) -> Any:
     return driver.cursor() if connection.dialect.name == "sqlite" else driver.cursor("tacit_codes")
 
 
-def _bytes(connection: Connection, column: sa.ColumnElement[object]) -> sa.ColumnElement[Any]:
+def _bytes(connection: Connection, column: ColumnElement[object]) -> ColumnElement[Any]:
     """A column as bytes, even if damaged: SQLite stores a type with each value.
 
     A day of PostgreSQL is a number, which takes less time than a text.
     """
     if connection.dialect.name == "sqlite":
-        return sa.func.coalesce(sa.cast(column, sa.LargeBinary), sa.literal_column("x''"))
+        return func.coalesce(cast(column, LargeBinary), literal_column("x''"))
     return column - _FIRST_DAY if column is responses.c.day else column
 
 
