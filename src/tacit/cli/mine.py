@@ -285,20 +285,26 @@ def rules(
     Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
     """
     from tacit import mine  # scikit-learn is slow to start
-    from tacit.mine.itemset_search import ItemsetSearch
 
     design, level = records.design, output.level
     allowed = None if items is None else event(items, design.schema, "--items")
     rates = {"fdr": mine.FalseDiscovery, "familywise": mine.FamilyWise}
     error_control = rates[control](error) if control in rates else mine.PlainThreshold()
-    search = ItemsetSearch(min_support, allowed, max_length, error_control)
     as_json = out is not None and out.suffix.lower() == ".json"
     (check_apart if as_json else check_out)(out, *records.files)
     patterns, others = records.counted(), None
     if split:
         patterns, others = mine.split_records(patterns, design, np.random.default_rng(seed))
     with show.progress("mining") as tell:
-        itemsets = search.run(patterns, design, tell)
+        itemsets = mine.itemsets(
+            patterns,
+            design,
+            min_support,
+            items=allowed,
+            max_length=max_length,
+            control=error_control,
+            progress=tell,
+        )
     if others is not None:
         itemsets = itemsets.estimated_on(others)
     mined = mine.association_rules(itemsets, min_confidence)

@@ -6,13 +6,14 @@ has two answers to one question.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import groupby
 from operator import mul
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from tacit.core.design import Design
 from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
-from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import Progress
 from tacit.records.bit_columns import BitColumns
@@ -42,7 +43,10 @@ class ItemList:
     def of(cls, design: Design, chosen: Mapping[str, Any] | None) -> ItemList:
         """The chosen categories of each attribute; by default those of `default_codes`."""
         schema = design.schema
-        pairs = sorted(_all(schema) if chosen is None else _chosen(schema, chosen))
+        if chosen is None:
+            pairs = [(a, code) for a, k in enumerate(schema.sizes) for code in default_codes(k)]
+        else:
+            pairs = sorted(_chosen(schema, chosen))
         groups = {name: g for g, group in enumerate(design.groups) for name in group.attributes}
         attribute, code = np.array(pairs, np.intp).T
         group = np.array([groups[schema.names[a]] for a in attribute], np.intp)
@@ -66,8 +70,8 @@ class ItemList:
         """How many itemsets of length 0, 1, 2, ... there can be, whatever the records."""
         totals = [1]
         for n_items in np.unique(self.attribute, return_counts=True)[1].tolist():
-            with_own = [0, *(n_items * n for n in totals)]
-            totals = [a + b for a, b in zip([*totals, 0], with_own, strict=True)]
+            longer = [0, *(n_items * n for n in totals)]
+            totals = [a + b for a, b in zip([*totals, 0], longer, strict=True)]
         return totals
 
     def labels(self, itemset: Iterable[int]) -> dict[str, Label]:
@@ -101,24 +105,18 @@ def default_codes(size: int) -> list[int]:
     return [1] if size == 2 else list(range(size))
 
 
-def _all(schema: Schema) -> Iterator[tuple[int, int]]:
-    for attribute, size in enumerate(schema.sizes):
-        yield from ((attribute, code) for code in default_codes(size))
-
-
 def _chosen(schema: Schema, chosen: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     if not isinstance(chosen, Mapping) or not chosen:
         raise SchemaError(
             "items must be a mapping from attribute to the categories that count, such as "
             f"{{'smokes': 'yes'}}, got {chosen!r}"
         )
-    for name, wanted in chosen.items():
-        attribute = schema[name]
-        several = isinstance(wanted, list | tuple | set | frozenset)
-        labels = list(wanted) if several else [wanted]
+    for name, categories in chosen.items():
+        several = isinstance(categories, list | tuple | set | frozenset)
+        labels = list(categories) if several else [categories]
         if not labels:
             raise SchemaError(f"items: no category of {name!r} is given; leave the attribute out")
-        codes = [attribute.code(label) for label in labels]
+        codes = [schema[name].code(label) for label in labels]
         if len(set(codes)) < len(codes):
             raise DataError(f"items: a category of {name!r} is given twice")
         yield from ((schema.index(name), code) for code in codes)
@@ -215,12 +213,18 @@ class SetMoments(NamedTuple):
         """Standard errors of the means."""
         return stderr_of_means(self.second, self.mean, n_records)
 
-    @classmethod
-    def joined(cls, levels: Sequence[SetMoments]) -> SetMoments:
-        """The moments of several levels, one after the other."""
-        if not levels:
-            return cls(*np.empty((3, 0)))
-        return cls(*(np.concatenate(parts) for parts in zip(*levels, strict=True)))
+    def excess(
+        self, threshold: float, least_variance: Array | float, n_records: int
+    ) -> tuple[Array, Array, Array]:
+        """Means minus a threshold, their standard errors and their skewness.
+
+        The disguise only adds noise: `least_variance` is that of undisguised records.
+        """
+        stderr = np.sqrt(np.maximum(self.stderr(n_records) ** 2, least_variance))
+        central = self.third - 3 * self.mean * self.second + 2 * self.mean**3
+        cube = stderr**3 * n_records**2
+        skewness = np.divide(central, cube, out=np.zeros_like(central), where=cube > 0)
+        return self.mean - threshold, stderr, skewness
 
 
 class RuleMoments(NamedTuple):
@@ -235,17 +239,24 @@ class RuleMoments(NamedTuple):
     cubes: Array
 
     @classmethod
-    def of(cls, mean: Array, products: Array, cubes: Array, n_records: int) -> RuleMoments:
-        """From means of g and of products of two and three weights."""
+    def of(cls, weights: Array, counts: Array | Counts, n_records: int) -> RuleMoments:
+        """From weights of reports, rules x 3 x reports, and how often each report counts."""
+        weighted, squares = weights * counts[:, None], weights[:, :2] ** 2
+        mean = weighted.sum(axis=2) / n_records
+        products = weighted @ weights.swapaxes(1, 2) / n_records
+        cubes = (squares @ weighted[:, :2].swapaxes(1, 2)).reshape(-1, 4) / n_records
         outer = (mean[:, :, None], mean[:, None, :])
         return cls(mean, covariance_of_means(products, *outer, n_records), cubes)
 
-    @classmethod
-    def joined(cls, blocks: Sequence[RuleMoments]) -> RuleMoments:
-        """The moments of several blocks of rules, one after the other."""
-        if not blocks:
-            return cls(np.empty((0, 3)), np.empty((0, 3, 3)), np.empty((0, 4)))
-        return cls(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+Moments = TypeVar("Moments", SetMoments, RuleMoments)
+NO_SETS = SetMoments(*np.empty((3, 0)))
+NO_RULES = RuleMoments(np.empty((0, 3)), np.empty((0, 3, 3)), np.empty((0, 4)))
+
+
+def joined(empty: Moments, blocks: Iterable[Moments]) -> Moments:
+    """The moments of several blocks, one after the other."""
+    return type(empty)(*map(np.concatenate, zip(empty, *blocks, strict=True)))
 
 
 class Supports(ABC):
@@ -258,13 +269,14 @@ class Supports(ABC):
     `WeightSupports` for any design.
     """
 
-    n_records: int
+    def __init__(self, reports: ReportWeights, sets: FrequentSets) -> None:
+        self._reports, self._sets, self._items = reports, sets, sets.items
+        self.n_records = reports.patterns.n_records
 
     @abstractmethod
-    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress = lambda _: None) -> SetMoments:
         """The moments of the next level of sets; their subsets were kept."""
 
-    @abstractmethod
     def keep(self, chosen: Mask) -> None:
         """Keep these sets of the level that came last, for the next level and for rules."""
 
@@ -282,17 +294,6 @@ def halves(inside: Inside) -> tuple[Inside, Inside, Inside]:
     return (True,) * len(inside), inside, tuple(not i for i in inside)
 
 
-def third_central(first: Array, second: Array, third: Array) -> Array:
-    """The third central moment from moments about 0."""
-    return np.asarray(third - 3 * first * second + 2 * first**3)
-
-
-def skewness(central: Array, stderr: Array, n_records: int) -> Array:
-    """The skewness of a mean over n records, from the third central moment of one."""
-    cube = stderr**3 * n_records**2
-    return np.divide(central, cube, out=np.zeros_like(central), where=cube > 0)
-
-
 def part(sets: Index, chosen: Inside) -> Index:
     """Some of the items of each set."""
     return sets[:, np.flatnonzero(chosen)]
@@ -304,42 +305,46 @@ Counts = npt.NDArray[np.int64]
 _AT_ONCE = 1 << 20
 
 
-def bit_columns(reports: ReportWeights, items: ItemList) -> BitColumns:
-    """A column of bits per item."""
-    columns = [
-        reports.group(g).answers[a] for g, a in zip(items.group, items.attribute, strict=True)
-    ]
-    answers = list(zip(columns, items.code.tolist(), strict=True))
-    return BitColumns(answers, reports.patterns.counts)
+class BitSupports(Supports):
+    """Counts of the reports that have all items of a set, from a column of bits per item."""
 
-
-class ExactSupports(Supports):
-    """Reports are the truth: shares of records, as plain Apriori counts them."""
-
-    def __init__(self, reports: ReportWeights, found: FrequentSets) -> None:
-        self._bits, self._found = bit_columns(reports, found.items), found
-        self.n_records = reports.patterns.n_records
-        self._shares: list[Array] = []
-
-    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
-        share = _counted(self._bits, sets, tell) / self.n_records
-        self._last = share
-        return SetMoments(share, share, share)
+    def __init__(self, reports: ReportWeights, sets: FrequentSets) -> None:
+        super().__init__(reports, sets)
+        places = zip(self._items.group, self._items.attribute, strict=True)
+        columns = [reports.group(g).answers[a] for g, a in places]
+        answers = list(zip(columns, self._items.code.tolist(), strict=True))
+        self._bits = BitColumns(answers, reports.patterns.counts)
+        #: By length: the counts of all candidates, then of those kept.
+        self._counts: list[Counts] = [np.array([[self.n_records]])]
 
     def keep(self, chosen: Mask) -> None:
-        self._shares.append(self._last[chosen])
+        self._counts[-1] = self._counts[-1][chosen]
+
+    def _counted(self, sets: Index, tell: Progress) -> Counts:
+        return self._bits.count(sets, lambda done: tell(done / len(sets)))
+
+    def _kept(self, sets: Index) -> Counts:
+        """The counts of kept sets of one length."""
+        return np.asarray(self._counts[sets.shape[1]][self._sets.places(sets)])
+
+
+class ExactSupports(BitSupports):
+    """Reports are the truth: shares of records, as plain Apriori counts them."""
+
+    def level(self, sets: Index, tell: Progress = lambda _: None) -> SetMoments:
+        counts = self._counted(sets, tell)
+        self._counts.append(counts)
+        return SetMoments(*[counts / self.n_records] * 3)
 
     def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        parts = [part(sets, chosen) for chosen in halves(inside)]
-        shares = [self._shares[p.shape[1] - 1][self._found.places(p)] for p in parts]
-        mean = np.stack(shares, axis=1)
-        products = np.repeat(mean[:, :1], 9, axis=1).reshape(-1, 3, 3)
-        for half in (1, 2):
-            products[:, half, half] = mean[:, half]
-        return RuleMoments.of(mean, products, mean[:, [0, 0, 0, 1]], self.n_records)
+        both, conditions, conclusion = (self._kept(part(sets, half)) for half in halves(inside))
+        counts = np.stack([both, conditions - both, conclusion - both], axis=1)
+        # Of records with both sides, with the conditions only, with the conclusion only.
+        weights = np.array([[[1.0, 0, 0], [1, 1, 0], [1, 0, 1]]])
+        return RuleMoments.of(weights, counts, self.n_records)
 
 
-class HitSupports(Supports):
+class HitSupports(BitSupports):
     """Weights depend on hits alone.
 
     In most families the weight of a report depends only on which items it has (its hits). So the
@@ -353,58 +358,41 @@ class HitSupports(Supports):
     rule mining", VLDB 2002, section 4); here it serves any grouping and any number of categories.
     """
 
-    def __init__(self, reports: ReportWeights, found: FrequentSets) -> None:
-        self._bits, self._found, self._items = bit_columns(reports, found.items), found, found.items
-        self._reports = reports
-        self.n_records = reports.patterns.n_records
-        self._kept: list[Counts] = [np.array([[self.n_records]])]
-        self._alone = self._single_tables()
+    def __init__(self, reports: ReportWeights, sets: FrequentSets) -> None:
+        super().__init__(reports, sets)
+        self._alone = self._tables(np.arange(len(self._items))[:, None])
 
-    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress = lambda _: None) -> SetMoments:
         """Counts of the subsets of each set, then its moments by hits."""
         length = sets.shape[1]
         counts = np.empty((len(sets), *(2,) * length), np.int64)
-        counts[(slice(None), *(1,) * length)] = _counted(self._bits, sets, tell)
+        counts[(slice(None), *(1,) * length)] = self._counted(sets, tell)
         for item in range(length):
-            below = self._kept[length - 1][self._found.places(np.delete(sets, item, axis=1))]
+            subsets = self._kept(np.delete(sets, item, axis=1))
             missed = (slice(None), *(0 if i == item else slice(None) for i in range(length)))
-            counts[missed] = below.reshape(-1, *(2,) * (length - 1))
-        self._last = counts.reshape(len(sets), -1)
+            counts[missed] = subsets.reshape(-1, *(2,) * (length - 1))
+        self._counts.append(counts.reshape(len(sets), -1))
         moments = np.empty((3, len(sets)))
-        for block in _blocks(len(sets), 2**length):
-            weights = self._weights(sets[block], (True,) * length).reshape(-1, 2**length)
-            counted = _by_hits(self._last[block], length).reshape(-1, 2**length)
-            hits = counted.astype(np.float64)
+        for block in _blocks(sets):
+            weights = self._weights(sets[block], (True,) * length)
+            weighted = _by_hits(self._counts[-1][block]).astype(np.float64)
             for power in range(3):
-                hits = hits * weights
-                moments[power, block] = hits.sum(axis=1)
+                weighted *= weights
+                moments[power, block] = weighted.sum(axis=1)
         return SetMoments(*moments / self.n_records)
 
-    def keep(self, chosen: Mask) -> None:
-        self._kept.append(self._last[chosen])
-
     def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        length = len(inside)
-        n, places = self.n_records, self._found.places(sets)
-        mean, products, cubes = (np.empty((len(sets), *shape)) for shape in ((3,), (3, 3), (4,)))
-        for block in _blocks(len(sets), 2**length):
-            hits = _by_hits(self._kept[length][places[block]], length)
-            tables = [self._weights(sets[block], chosen) for chosen in halves(inside)]
-            axes = tuple(range(1, length + 1))
-            for i, weights in enumerate(tables):
-                mean[block, i] = (hits * weights).sum(axis=axes)
-                for j, other in enumerate(tables):
-                    products[block, i, j] = (hits * (weights * other)).sum(axis=axes)
-            both, conditions, _ = tables
-            for power in range(4):
-                cube = both ** (3 - power) * conditions**power
-                cubes[block, power] = (hits * cube).sum(axis=axes)
-        return RuleMoments.of(mean / n, products / n, cubes / n, n)
+        blocks = []
+        for block in _blocks(sets):
+            weights = [self._weights(sets[block], half) for half in halves(inside)]
+            hits = _by_hits(self._kept(sets[block]))
+            blocks.append(RuleMoments.of(np.stack(weights, axis=1), hits, self.n_records))
+        return joined(NO_RULES, blocks)
 
     def _weights(self, sets: Index, chosen: Inside) -> Array:
-        """g of the chosen items by hits, one axis per item; of length 1 where it is not chosen."""
-        axes = np.flatnonzero(chosen)
-        weights = np.ones((len(sets), *(2 if c else 1 for c in chosen)))
+        """g of the chosen items by hits of all items, sets x hits."""
+        axes, length = np.flatnonzero(chosen), len(chosen)
+        weights = np.ones((len(sets), *(2,) * length))
         groups = self._items.group[sets[:, axes]]
         first = (groups[:, :, None] == groups[:, None, :]).argmax(axis=2)
         kinds, which = np.unique(first, axis=0, return_inverse=True)
@@ -412,51 +400,37 @@ class HitSupports(Supports):
             rows = np.flatnonzero(which.ravel() == number)
             for leader in np.unique(kind):
                 together = axes[kind == leader]
-                shape = [2 if axis in together else 1 for axis in range(len(chosen))]
-                weights[rows] *= self._tables(sets[np.ix_(rows, together)]).reshape(-1, *shape)
-        return weights
+                shape = [2 if axis in together else 1 for axis in range(length)]
+                items = sets[np.ix_(rows, together)]
+                tables = self._alone[items[:, 0]] if len(together) == 1 else self._tables(items)
+                weights[rows] *= tables.reshape(-1, *shape)
+        return weights.reshape(len(sets), -1)
 
     def _tables(self, sets: Index) -> Array:
         """g by hits of sets that each lie in one group."""
-        if sets.shape[1] == 1:
-            return self._alone[sets[:, 0]]
         tables = np.empty((len(sets), 2 ** sets.shape[1]))
         groups = self._items.group[sets[:, 0]]
         for g in np.unique(groups):
-            rows = np.flatnonzero(groups == g)
-            tables[rows] = self._group_tables(int(g), sets[rows])
-        return tables
-
-    def _group_tables(self, g: int, sets: Index) -> Array:
-        attributes = self._items.attribute[sets]
-        return self._reports.group(g).weights.hit_tables(self._items.events(sets), attributes)
-
-    def _single_tables(self) -> Array:
-        tables = np.empty((len(self._items), 2))
-        for g in np.unique(self._items.group):
-            items = np.flatnonzero(self._items.group == g)
-            tables[items] = self._group_tables(int(g), items[:, None])
+            rows = groups == g
+            events, attributes = self._items.events(sets[rows]), self._items.attribute[sets[rows]]
+            tables[rows] = self._reports.group(int(g)).weights.hit_tables(events, attributes)
         return tables
 
 
-def _counted(bits: BitColumns, sets: Index, tell: Progress | None) -> Counts:
-    if tell is None:
-        return bits.count(sets)
-    return bits.count(sets, lambda done: tell(done / len(sets)))
-
-
-def _by_hits(counts: Counts, length: int) -> Counts:
+def _by_hits(counts: Counts) -> Counts:
     """Counts of reports that hit exactly these items, from counts of those that hit at least."""
+    length = counts.shape[1].bit_length() - 1
     exact = counts.reshape(-1, *(2,) * length).copy()
     for axis in range(1, length + 1):
         along = np.moveaxis(exact, axis, 0)
         along[0] -= along[1]
-    return exact
+    return exact.reshape(counts.shape)
 
 
-def _blocks(rows: int, cells: int) -> Iterator[slice]:
-    step = max(1, _AT_ONCE // cells)
-    return (slice(start, start + step) for start in range(0, rows, step))
+def _blocks(sets: Index) -> Iterator[slice]:
+    """Rows whose hit tables fit in memory."""
+    step = max(1, _AT_ONCE >> sets.shape[1])
+    return (slice(start, start + step) for start in range(0, len(sets), step))
 
 
 #: Bytes of weights that are kept for further sets.
@@ -476,37 +450,28 @@ def supports_of(reports: ReportWeights, sets: FrequentSets) -> Supports:
 class WeightSupports(Supports):
     """Weights of every pattern, item by item; the items of one group together."""
 
-    def __init__(self, reports: ReportWeights, found: FrequentSets) -> None:
-        self._reports, self._items = reports, found.items
+    def __init__(self, reports: ReportWeights, sets: FrequentSets) -> None:
+        super().__init__(reports, sets)
         self._counts = reports.patterns.counts.astype(np.float64)
-        self.n_records = reports.patterns.n_records
         cached = max(16, _KEPT // self._counts.nbytes)
         self._group_weights = lru_cache(maxsize=cached)(self._of_group)
 
-    def level(self, sets: Index, tell: Progress | None = None) -> SetMoments:
+    def level(self, sets: Index, tell: Progress = lambda _: None) -> SetMoments:
         sums = np.empty((3, len(sets)))
         for row, itemset in enumerate(sets.tolist()):
             g = self._weights(itemset)
-            weighted, squares = self._counts * g, g * g
-            sums[:, row] = weighted.sum(), weighted @ g, weighted @ squares
-            if tell is not None:
-                tell((row + 1) / len(sets))
+            weighted = self._counts * g
+            sums[:, row] = weighted.sum(), weighted @ g, weighted @ (g * g)
+            tell((row + 1) / len(sets))
         return SetMoments(*sums / self.n_records)
 
-    def keep(self, chosen: Mask) -> None:
-        """Nothing: every set is computed from the reports."""
-
     def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        n = self.n_records
-        mean, products, cubes = (np.empty((len(sets), *shape)) for shape in ((3,), (3, 3), (4,)))
-        parts = [part(sets, chosen).tolist() for chosen in halves(inside)]
-        for row, itemsets in enumerate(zip(*parts, strict=True)):
-            g = np.stack([self._weights(itemset) for itemset in itemsets])
-            weighted, squares = g * self._counts, g[:2] ** 2
-            mean[row] = g @ self._counts
-            products[row] = weighted @ g.T
-            cubes[row] = (squares @ weighted[:2].T).ravel()
-        return RuleMoments.of(mean / n, products / n, cubes / n, n)
+        parts = [part(sets, half).tolist() for half in halves(inside)]
+        return joined(NO_RULES, map(self._rule, *parts))
+
+    def _rule(self, *itemsets: list[int]) -> RuleMoments:
+        weights = np.stack([self._weights(itemset) for itemset in itemsets])
+        return RuleMoments.of(weights[None], self._counts[None], self.n_records)
 
     def _weights(self, itemset: list[int]) -> Array:
         """g of every pattern."""
@@ -568,20 +533,17 @@ class RuleFigures:
         """
         both, conditions, _ = self.moments.mean.T
         n, mean = self.n_records, both - least * conditions
-        noise = self._delta(np.array([[1.0, -least, 0.0]]))
-        floor = np.maximum(conditions, 0) * least * (1 - least) / n
-        stderr = np.sqrt(np.maximum(noise**2, floor))
+        second = n * self._delta(np.array([[1.0, -least, 0.0]])) ** 2 + mean**2
         third = self.moments.cubes @ np.array([1, -3 * least, 3 * least**2, -(least**3)])
-        central = third_central(mean, n * noise**2 + mean**2, third)
-        return mean, stderr, skewness(central, stderr, n)
+        floor = np.maximum(conditions, 0) * least * (1 - least) / n
+        return SetMoments(mean, second, third).excess(0.0, floor, n)
 
     def intervals(self, level: float) -> dict[str, Interval]:
         """Limits of support, confidence and lift."""
-        z, figures = deviate(level), self.estimates
+        support, stderr = self.estimates["support"], self.estimates["support_stderr"]
+        z = deviate(level)
         return {
-            "support": share_interval(
-                figures["support"], figures["support_stderr"], self.n_records, z
-            ),
+            "support": share_interval(support, stderr, self.n_records, z),
             "confidence": self._confidence_interval(z),
             "lift": self._lift_interval(z),
         }
@@ -594,12 +556,11 @@ class RuleFigures:
         b = both * conditions - z**2 * covariance[:, 0, 1]
         root = np.sqrt(np.maximum(b**2 - a * (both**2 - z**2 * covariance[:, 0, 0]), 0))
         bounded = (a > 0) & (conditions > 0)
-        wilson = _wilson(
-            self.estimates["confidence"], np.maximum(conditions, 0) * self.n_records, z
-        )
-        lower = np.where(bounded, _ratio(b - root, np.where(bounded, a, 1.0)), 0.0)
-        upper = np.where(bounded, _ratio(b + root, np.where(bounded, a, 1.0)), 1.0)
-        return _joined(Interval(lower, upper), wilson)
+        divisor = np.where(bounded, a, 1.0)
+        lower = np.where(bounded, (b - root) / divisor, 0.0)
+        upper = np.where(bounded, (b + root) / divisor, 1.0)
+        n = np.maximum(conditions, 0) * self.n_records
+        return _with_wilson(lower, upper, self.estimates["confidence"], n, z)
 
     def _lift_interval(self, z: float) -> Interval:
         lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
@@ -610,19 +571,14 @@ class RuleFigures:
         return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
 
     def _delta(self, slope: Array) -> Array:
-        variance = np.einsum("ri,rij,rj->r", *_aligned(slope, self.moments.covariance))
-        return np.asarray(np.sqrt(np.maximum(variance, 0)))
+        variance = slope[:, None] @ self.moments.covariance @ slope[:, :, None]
+        return np.asarray(np.sqrt(np.maximum(variance[:, 0, 0], 0)))
 
 
 def share_interval(share: Array, stderr: Array, n_records: int, z: float) -> Interval:
     """The normal interval of shares of records, with that of Wilson."""
-    wilson = _wilson(np.clip(share, 0, 1), np.full(len(share), float(n_records)), z)
-    return _joined(Interval(share - z * stderr, share + z * stderr), wilson)
-
-
-def _aligned(slope: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    whole = np.broadcast_to(slope, (len(covariance), slope.shape[1]))
-    return whole, covariance, whole
+    n, inside = np.full(len(share), float(n_records)), np.clip(share, 0, 1)
+    return _with_wilson(share - z * stderr, share + z * stderr, inside, n, z)
 
 
 def _ratio(above: Array, below: Array) -> Array:
@@ -630,22 +586,15 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
-def _wilson(share: Array, n: Array, z: float) -> Interval:
-    """Limits of a binomial share."""
+def _with_wilson(lower: Array, upper: Array, share: Array, n: Array, z: float) -> Interval:
+    """An interval that also contains Wilson's limits of a binomial share, inside [0, 1]."""
     middle = (n * share + z**2 / 2) / (n + z**2)
     reach = z * np.sqrt(n * share * (1 - share) + z**2 / 4) / (n + z**2)
-    return Interval(middle - reach, middle + reach)
-
-
-def _joined(first: Interval, other: Interval) -> Interval:
-    """The interval that contains both, inside [0, 1]."""
-    lower = np.clip(np.minimum(first.lower, other.lower), 0, 1)
-    return Interval(lower, np.clip(np.maximum(first.upper, other.upper), 0, 1))
+    widest = np.minimum(lower, middle - reach), np.maximum(upper, middle + reach)
+    return Interval(*np.clip(widest, 0, 1))
 
 
 def deviate(level: float) -> float:
     """The normal deviate of a two-sided level; checks the level."""
-    from scipy.special import ndtri  # slow to load
-
     check_level(level)
-    return float(ndtri((1 + level) / 2))
+    return t_deviate((1 - level) / 2, math.inf)

@@ -21,10 +21,10 @@ from tacit.core.arrays import Index
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.mine.apriori import Inside, RuleFigures, RuleMoments
+from tacit.mine.apriori import NO_RULES, Inside, RuleFigures, RuleMoments, Supports, joined
 from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
-from tacit.mine.itemset_search import Itemsets, origin
+from tacit.mine.itemset_search import Itemsets, origin, words
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult
@@ -70,8 +70,9 @@ class AssociationRule:
 
     def __str__(self) -> str:
         """The rule in words; +- is one standard error."""
+        conditions = {name: label for name, (label,) in self.conditions.items()}
         return (
-            f"if {_words(_single(self.conditions))} then {_words(self.conclusion)} "
+            f"if {words(conditions)} then {words(self.conclusion)} "
             f"(support {decimals(self.support)} +- {decimals(self.support_stderr)}, confidence "
             f"{decimals(self.confidence)} +- {decimals(self.confidence_stderr)}, "
             f"lift {self.lift:.2f} +- {self.lift_stderr:.2f})"
@@ -113,8 +114,8 @@ class AssociationRules(TabularResult):
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; conditions and conclusions in words."""
         return {
-            "conditions": [_words(conditions) for conditions, _ in self.sides],
-            "conclusion": [_words(conclusion) for _, conclusion in self.sides],
+            "conditions": [words(conditions) for conditions, _ in self.sides],
+            "conclusion": [words(conclusion) for _, conclusion in self.sides],
             **self.numbers(level),
         }
 
@@ -193,63 +194,47 @@ def association_rules(
             f"no frequent itemset: none of {found.tested:,} tested stands out above a support of "
             f"{found.min_support:g}; lower min_support, or collect more records"
         )
-    listed = list(_rules(found, most))
-    shares = [np.empty(0)]
-    shares += [np.full(len(sets), share) for sets, _, share in listed]
-    mined = RuleFigures(_moments(found, listed, mined=True), found.mined.n_records)
-    tests = ThresholdTests(*mined.excess(least), np.concatenate(shares), _possible(found, most))
+    lengths, numbers = range(2, found.max_length + 1), found.found.items.numbers
+    per_set = {k: sum(comb(k, size) for size in _sizes(k, most)) for k in lengths}
+    possible = sum(numbers[k] * n_rules for k, n_rules in per_set.items())
+    by_length = shares_of_lengths(lengths, numbers)
+    blocks = list(_blocks(found, most))
+    shares = [np.full(len(s), by_length[len(i)] / per_set[len(i)]) for s, i in blocks]
+    mined = _figures(found.mined, blocks)
+    tests = ThresholdTests(*mined.excess(least), np.concatenate([[], *shares]), possible)
     accepted = found.control.accepted(tests)
     accepted &= mined.estimates["conditions_support"] > 0
-    figures = RuleFigures(_moments(found, listed, mined=False), found.n_records)
+    figures = _figures(found.estimated, blocks) if found.is_split else mined
     order = np.flatnonzero(accepted)
     order = order[np.argsort(-mined.estimates["confidence"][order], kind="stable")]
     chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
-    sides = _sides(found, listed)
+    labels, sides = found.found.items.labels, []
+    for sets, inside in blocks:
+        conditions = np.array(inside)
+        sides += [(labels(row[conditions]), labels(row[~conditions])) for row in sets]
     return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))
 
 
-#: Sets of one length, which of their items are conditions, and each rule's share of the error.
-RuleBlock = tuple[Index, Inside, float]
+#: Sets of one length, and which of their items are conditions.
+RuleBlock = tuple[Index, Inside]
 
 
-def _rules(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
+def _blocks(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
     """All rules within the sets, one block per length and place of the conclusion."""
-    numbers = itemsets.found.items.numbers
-    shares = shares_of_lengths(range(2, itemsets.max_length + 1), numbers)
-    for length in range(2, itemsets.found.longest + 1):
-        share = shares[length] / _per_set(length, most)
-        for size in range(1, min(most, length - 1) + 1):
+    for length, sets in enumerate(itemsets.found, start=1):
+        for size in _sizes(length, most):
             for conclusion in combinations(range(length), size):
-                inside = tuple(item not in conclusion for item in range(length))
-                yield itemsets.found.level(length), inside, share
+                yield sets, tuple(item not in conclusion for item in range(length))
 
 
-def _per_set(length: int, most: int) -> int:
-    """How many rules a set of this length has."""
-    return sum(comb(length, size) for size in range(1, min(most, length - 1) + 1))
+def _sizes(length: int, most: int) -> range:
+    """How many items of a set may be the conclusion."""
+    return range(1, min(most, length - 1) + 1)
 
 
-def _possible(itemsets: Itemsets, most: int) -> int:
-    """How many rules there can be, whatever the records."""
-    numbers = itemsets.found.items.numbers
-    return sum(numbers[k] * _per_set(k, most) for k in range(2, itemsets.max_length + 1))
-
-
-def _moments(itemsets: Itemsets, listed: list[RuleBlock], mined: bool) -> RuleMoments:
-    supports = itemsets.mined if mined else itemsets.estimated
-    return RuleMoments.joined([supports.rules(sets, inside) for sets, inside, _ in listed])
-
-
-def _sides(
-    itemsets: Itemsets, listed: list[RuleBlock]
-) -> list[tuple[dict[str, Label], dict[str, Label]]]:
-    """Conditions and conclusion of every rule."""
-    items = itemsets.found.items
-    sides = []
-    for sets, inside, _ in listed:
-        chosen = np.array(inside)
-        sides += [(items.labels(row[chosen]), items.labels(row[~chosen])) for row in sets]
-    return sides
+def _figures(supports: Supports, blocks: list[RuleBlock]) -> RuleFigures:
+    moments = joined(NO_RULES, (supports.rules(*block) for block in blocks))
+    return RuleFigures(moments, supports.n_records)
 
 
 def _described(conditions: Mapping[str, Label], conclusion: Mapping[str, Label]) -> dict[str, Any]:
@@ -259,11 +244,3 @@ def _described(conditions: Mapping[str, Label], conclusion: Mapping[str, Label])
         return {"conditions": allowed, "conclusion": dict(conclusion)}
     ((attribute, category),) = conclusion.items()
     return {"conditions": allowed, "attribute": attribute, "category": category}
-
-
-def _single(conditions: Mapping[str, tuple[Label, ...]]) -> dict[str, Label]:
-    return {name: label for name, (label,) in conditions.items()}
-
-
-def _words(items: Mapping[str, Label]) -> str:
-    return ", ".join(f"{name} = {label}" for name, label in items.items())

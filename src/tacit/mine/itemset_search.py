@@ -20,18 +20,8 @@ from tacit.core.design import Design
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.mine.apriori import (
-    ExactSupports,
-    FrequentSets,
-    ItemList,
-    SetMoments,
-    Supports,
-    deviate,
-    share_interval,
-    skewness,
-    supports_of,
-    third_central,
-)
+from tacit.mine import apriori
+from tacit.mine.apriori import FrequentSets, ItemList, SetMoments, Supports
 from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
@@ -54,7 +44,12 @@ class Itemset:
     support_stderr: float
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} = {label}" for name, label in self.items.items())
+        return words(self.items)
+
+
+def words(items: Mapping[str, Label]) -> str:
+    """Attributes and their categories in words."""
+    return ", ".join(f"{name} = {label}" for name, label in items.items())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,14 +92,19 @@ class Itemsets(TabularResult):
 
     def support_interval(self, level: float = 0.95) -> Interval:
         """Confidence limits of each support, inside [0, 1]."""
-        z = deviate(level)
-        return share_interval(self.support, self.support_stderr, self.n_records, z)
+        z = apriori.deviate(level)
+        return apriori.share_interval(self.support, self.support_stderr, self.n_records, z)
 
     def estimated_on(self, records: Any) -> Itemsets:
         """The same sets with supports from other records, which did not select them."""
         others = unweighted_patterns(records, self.design)
-        supports = supports_of(ReportWeights(others, self.design), self.found)
-        return replace(self, estimated=supports, moments=_estimated(supports, self.found))
+        supports = apriori.supports_of(ReportWeights(others, self.design), self.found)
+        levels = []
+        for sets in self.found:
+            levels.append(supports.level(sets))
+            supports.keep(np.ones(len(sets), bool))
+        moments = apriori.joined(apriori.NO_SETS, levels)
+        return replace(self, estimated=supports, moments=moments)
 
     def __len__(self) -> int:
         return len(self.support)
@@ -125,7 +125,7 @@ class Itemsets(TabularResult):
         """The table as columns; itemsets in words."""
         lower, upper = self.support_interval(level)
         return {
-            "itemset": [str(Itemset(labels, 0.0, 0.0)) for labels in self._labels],
+            "itemset": [words(labels) for labels in self._labels],
             "length": [len(labels) for labels in self._labels],
             "support": self.support.tolist(),
             "support_stderr": self.support_stderr.tolist(),
@@ -170,102 +170,10 @@ def origin(itemsets: Itemsets) -> str:
     return f"selected from {itemsets.mined.n_records:,}, estimated from {records} apart"
 
 
-def _estimated(supports: Supports, found: FrequentSets) -> SetMoments:
-    """The moments of sets that were found in other records."""
-    levels = []
-    for sets in found:
-        levels.append(supports.level(sets))
-        supports.keep(np.ones(len(sets), bool))
-    return SetMoments.joined(levels)
-
-
 #: The error control unless another is asked for.
 CONTROL = FalseDiscovery(0.05)
 #: The longest sets in disguised records: moments need all subsets, and noise grows with each item.
 LONGEST = 12
-
-
-@dataclass(frozen=True)
-class ItemsetSearch:
-    """What to look for; `itemsets` describes the fields."""
-
-    min_support: float
-    items: Mapping[str, Any] | None = None
-    max_length: int | None = None
-    control: ErrorControl = CONTROL
-
-    def __post_init__(self) -> None:
-        least = self.min_support
-        if not is_real(least) or not 0 < least <= 1:
-            raise DataError(f"min_support must lie above 0 and be at most 1, got {least!r}")
-        if self.max_length is not None:
-            check_whole("max_length", self.max_length, 1)
-        if not isinstance(self.control, ErrorControl):
-            raise DataError(
-                "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "
-                f"tacit.mine, got {self.control!r}"
-            )
-
-    def run(self, records: Any, design: Design, tell: Progress | None = None) -> Itemsets:
-        """The itemsets that are found; `tell` is called with the share that is done."""
-        patterns = unweighted_patterns(records, design)
-        items = ItemList.of(design, self.items)
-        for g in np.unique(items.group):  # no set needs all groups at once
-            design.channel(design.groups[g].attributes).require_reconstructable()
-        sets = FrequentSets(items)
-        supports = supports_of(ReportWeights(patterns, design), sets)
-        longest = self._longest(items, isinstance(supports, ExactSupports))
-        moments, tested = self._levels(supports, sets, longest, tell)
-        least = float(self.min_support)
-        return Itemsets(
-            design, sets, supports, supports, moments, least, longest, self.control, tested
-        )
-
-    def _levels(
-        self, supports: Supports, sets: FrequentSets, longest: int, tell: Progress | None
-    ) -> tuple[SetMoments, int]:
-        """Add levels to `found` until no set is frequent; their moments, and how many tests."""
-        shares = shares_of_lengths(range(1, longest + 1), sets.items.numbers)
-        levels: list[SetMoments] = []
-        tested = 0
-        for length in range(1, longest + 1):
-            candidates = sets.candidates()
-            if not len(candidates):
-                break
-            moments = supports.level(candidates, _within(tell, length))
-            share = np.full(len(candidates), shares[length])
-            excess = self._excess(moments, supports.n_records)
-            tests = ThresholdTests(*excess, share, sum(sets.items.numbers[1 : longest + 1]))
-            accepted = self.control.accepted(tests, len(sets))
-            tested += len(candidates)
-            if not accepted.any():
-                break
-            sets.add(candidates[accepted])
-            supports.keep(accepted)
-            levels.append(SetMoments(*(values[accepted] for values in moments)))
-        return SetMoments.joined(levels), tested
-
-    def _excess(self, moments: SetMoments, n_records: int) -> tuple[Array, Array, Array]:
-        """Support above the threshold, its standard error and its skewness.
-
-        The disguise only adds noise: errors are at least those of undisguised records.
-        """
-        least = float(self.min_support)
-        floor = np.sqrt(least * (1 - least) / n_records)
-        stderr = np.maximum(moments.stderr(n_records), floor)
-        central = third_central(*moments)
-        return moments.mean - least, stderr, skewness(central, stderr, n_records)
-
-    def _longest(self, items: ItemList, exact: bool) -> int:
-        """The largest length that is mined."""
-        if self.max_length is None:
-            return items.n_attributes if exact else min(items.n_attributes, LONGEST)
-        if not exact and self.max_length > LONGEST:
-            raise DataError(
-                f"max_length is at most {LONGEST} for disguised records, got {self.max_length}: "
-                "noise grows with each item"
-            )
-        return min(int(self.max_length), items.n_attributes)
 
 
 def itemsets(
@@ -276,6 +184,7 @@ def itemsets(
     items: Mapping[str, Any] | None = None,
     max_length: int | None = None,
     control: ErrorControl = CONTROL,
+    progress: Progress = lambda _: None,
 ) -> Itemsets:
     """Itemsets that more than `min_support` of the true records have, from reported ones.
 
@@ -283,13 +192,56 @@ def itemsets(
     the categories that may occur in sets; by default the last category of each yes/no attribute and
     every category of the others. `control` is `FalseDiscovery(error)`, `FamilyWise(error)` or
     `PlainThreshold()`; see `tacit.mine.error_control`. Sets have at most `max_length` items, in
-    disguised records at most 12.
+    disguised records at most 12. `progress` is called with the share of the work that is done.
     """
-    return ItemsetSearch(min_support, items, max_length, control).run(records, design)
+    if not is_real(min_support) or not 0 < min_support <= 1:
+        raise DataError(f"min_support must lie above 0 and be at most 1, got {min_support!r}")
+    if max_length is not None:
+        check_whole("max_length", max_length, 1)
+    if not isinstance(control, ErrorControl):
+        raise DataError(
+            "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "
+            f"tacit.mine, got {control!r}"
+        )
+    patterns, least = unweighted_patterns(records, design), float(min_support)
+    sets = FrequentSets(ItemList.of(design, items))
+    for g in np.unique(sets.items.group):  # no set needs all groups at once
+        design.channel(design.groups[g].attributes).require_reconstructable()
+    supports = apriori.supports_of(ReportWeights(patterns, design), sets)
+    longest = _longest(supports, sets.items, max_length)
+    shares = shares_of_lengths(range(1, longest + 1), sets.items.numbers)
+    possible = sum(sets.items.numbers[1 : longest + 1])
+    floor, levels, tested = least * (1 - least) / supports.n_records, [], 0
+    for length in range(1, longest + 1):
+        candidates = sets.candidates()
+        if not len(candidates):
+            break
+        moments = supports.level(candidates, _within(progress, length))
+        share = np.full(len(candidates), shares[length])
+        tests = ThresholdTests(*moments.excess(least, floor, supports.n_records), share, possible)
+        accepted = control.accepted(tests, len(sets))
+        tested += len(candidates)
+        if not accepted.any():
+            break
+        sets.add(candidates[accepted])
+        supports.keep(accepted)
+        levels.append(SetMoments(*(values[accepted] for values in moments)))
+    moments = apriori.joined(apriori.NO_SETS, levels)
+    return Itemsets(design, sets, supports, supports, moments, least, longest, control, tested)
 
 
-def _within(tell: Progress | None, length: int) -> Progress | None:
+def _longest(supports: Supports, items: ItemList, max_length: int | None) -> int:
+    """The largest length that is mined."""
+    if isinstance(supports, apriori.ExactSupports):
+        return min(max_length or items.n_attributes, items.n_attributes)
+    if max_length is not None and max_length > LONGEST:
+        raise DataError(
+            f"max_length is at most {LONGEST} for disguised records, got {max_length}: "
+            "noise grows with each item"
+        )
+    return min(max_length or LONGEST, items.n_attributes)
+
+
+def _within(tell: Progress, length: int) -> Progress:
     """Progress of one level; nobody knows how many follow, so each counts half of the rest."""
-    if tell is None:
-        return None
     return lambda done: tell(1 - (2 - done) / 2**length)

@@ -10,7 +10,6 @@ from tacit.core.arrays import Codes
 from tacit.core.channel import matrix
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.mine import FamilyWise, PlainThreshold, itemsets, split_records
-from tacit.mine.itemset_search import ItemsetSearch
 
 SCHEMA = Schema(
     [
@@ -131,7 +130,7 @@ def test_a_design_with_a_matrix_gives_the_same_sets_as_its_family() -> None:
 
 def test_progress_rises_to_nearly_1() -> None:
     told: list[float] = []
-    ItemsetSearch(0.1).run(reported(), MASK, told.append)
+    itemsets(reported(), MASK, 0.1, progress=told.append)
     assert told == sorted(told)
     assert 0 < told[0] < told[-1] <= 1
 
