@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
+from inspect import signature
 from itertools import product
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -166,138 +167,123 @@ MOST_CELLS = 4096
 Outcome = Callable[[Codes], Predicted]
 
 
-def accuracy(
-    model: Any,
-    reported: Any,
-    design: Design,
-    target: str | None = None,
-    rng: np.random.Generator | None = None,
-    draws: int = DRAWS,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """Share of true records that the model classifies correctly.
+@dataclass(frozen=True, eq=False)
+class ClassifierTest:
+    """A classifier and the reported records to test it on; `accuracy` describes the fields."""
 
-    `model` is anything with `predict` (see `Classifier`), `reported` whatever `reconstruct` takes.
-    `target` is needed if the model does not say what it predicts. `rng` and `draws` matter only for
-    designs that replace answers of many categories; None always draws the same. `weights`,
-    `strata`, `clusters`, `fpc` and `errors` say how people were sampled, as in `reconstruct`.
-    Records with missing answers are left out.
-    """
-    read = reconstruct(
-        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
-    )
-    classifier = Classifier(model, design.schema, target)
+    model: Any
+    reported: Any
+    design: Design
+    target: str | None = None
+    rng: np.random.Generator | None = None
+    draws: int = DRAWS
+    _: KW_ONLY
+    weights: Any = None
+    strata: Any = None
+    clusters: Any = None
+    fpc: Any = None
+    errors: ErrorMethod = linearised
 
-    def right(records: Codes) -> Predicted:
-        return classifier.correct(records).astype(np.intp)
+    @cached_property
+    def classifier(self) -> Classifier:
+        """The model, with codes as input and output."""
+        return Classifier(self.model, self.design.schema, self.target)
 
-    return _tested(model, read.patterns, design, right, 2, rng, draws, "accuracy")
+    def accuracy(self) -> Estimate:
+        """Share of true records that the model classifies correctly.
 
+        `model` is anything with `predict` (see `Classifier`), `reported` whatever `reconstruct`
+        takes. `target` is needed if the model does not say what it predicts. `rng` and `draws`
+        matter only for designs that replace answers of many categories; None always draws the same.
+        `weights`, `strata`, `clusters`, `fpc` and `errors` say how people were sampled, as in
+        `reconstruct`. Records with missing answers are left out.
+        """
+        classifier = self.classifier
 
-def confusion(
-    model: Any,
-    reported: Any,
-    design: Design,
-    target: str | None = None,
-    rng: np.random.Generator | None = None,
-    draws: int = DRAWS,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
+        def right(records: Codes) -> Predicted:
+            return classifier.correct(records).astype(np.intp)
 
-    The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
-    """
-    read = reconstruct(
-        reported, design, weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors
-    )
-    classifier = Classifier(model, design.schema, target)
-    true, cells = classifier.target, classifier.target.size**2
-    if cells > MOST_CELLS:
-        raise DataError(
-            f"the confusion table of {true.name!r} has {cells:,} cells, "
-            f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
-        )
+        return self._tested(right, 2, "accuracy")
 
-    def cell(records: Codes) -> Predicted:
-        return classifier.truth(records) * true.size + classifier.predict(records)
+    def confusion(self) -> Estimate:
+        """Joint distribution of the true class and the predicted one; arguments as for `accuracy`.
 
-    name = "predicted_" if true.name == "predicted" else "predicted"
-    title, attributes = f"P({true.name}, {name})", (true, Attribute(name, true.categories))
-    return _tested(model, read.patterns, design, cell, cells, rng, draws, title, attributes)
+        The second attribute is called 'predicted', or 'predicted_' if that is the target's name.
+        """
+        true, cells = self.classifier.target, self.classifier.target.size**2
+        if cells > MOST_CELLS:
+            raise DataError(
+                f"the confusion table of {true.name!r} has {cells:,} cells, "
+                f"more than the {MOST_CELLS:,} allowed; ask for accuracy"
+            )
 
+        def cell(records: Codes) -> Predicted:
+            return self.classifier.truth(records) * true.size + self.classifier.predict(records)
 
-def recall(
-    model: Any,
-    reported: Any,
-    design: Design,
-    target: str | None = None,
-    rng: np.random.Generator | None = None,
-    draws: int = DRAWS,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """Share of each class that is classified correctly; arguments as for `accuracy`.
+        name = "predicted_" if true.name == "predicted" else "predicted"
+        attributes = (true, Attribute(name, true.categories))
+        return self._tested(cell, cells, f"P({true.name}, {name})", attributes)
 
-        R_c = P(c, c) / P(c)
+    def recall(self) -> Estimate:
+        """Share of each class that is classified correctly; arguments as for `accuracy`.
 
-    See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is not
-    positive; the interval is then all of [0, 1].
-    """
-    table = confusion(
-        model, reported, design, target, rng, draws,
-        weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors,
-    )  # fmt: skip
-    true, name = table.attributes[0], f"recall by {table.attributes[0].name}"
-    diagonal = np.arange(true.size) * (true.size + 1)
-    return conditional_shares(table, 1, name).part(diagonal, (true,), name)
+            R_c = P(c, c) / P(c)
+
+        See `conditional_shares` for errors and intervals. Not a number if the estimate of P(c) is
+        not positive; the interval is then all of [0, 1].
+        """
+        true, name = self.classifier.target, f"recall by {self.classifier.target.name}"
+        diagonal = np.arange(true.size) * (true.size + 1)
+        return conditional_shares(self.confusion(), 1, name).part(diagonal, (true,), name)
+
+    def _tested(
+        self, outcome: Outcome, n_outcomes: int, name: str, attributes: tuple[Attribute, ...] = ()
+    ) -> Estimate:
+        """Probabilities of the outcomes; without attributes, of outcome 1 alone.
+
+        A tree computes weights of patterns for each true and predicted class itself (`outcomes`):
+        each of its leaves is an event with few conditions, so whole records need not be copied and
+        the design may have any number of groups.
+        """
+        people = {"weights": self.weights, "strata": self.strata, "clusters": self.clusters}
+        read = reconstruct(self.reported, self.design, **people, fpc=self.fpc, errors=self.errors)
+        table = read.patterns.complete(read.patterns.schema.names)
+        left_out = read.n_records - table.n_records
+        blocks: Iterable[tuple[Numbers, Numbers]]
+        if hasattr(self.model, "outcomes"):
+            by_class = np.asarray(self.model.outcomes(table, self.design))
+            blocks = [(by_class if attributes else by_class.trace(axis1=1, axis2=2), table.counts)]
+        else:
+            signed = signed_records(self.design, table, self.draws)
+            table = table.expanded() if signed.random else table
+            blocks = outcome_weights(signed, table, outcome, n_outcomes, self.rng)
+            if not attributes:
+                blocks = ((weights[:, 1], counts) for weights, counts in blocks)
+        estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
+        fit = OnDemand(partial(design_fit, table, self.design, self.design.schema.names))
+        return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
 
 
-def _tested(
-    model: Any,
-    table: PatternTable,
-    design: Design,
-    outcome: Outcome,
-    n_outcomes: int,
-    rng: np.random.Generator | None,
-    draws: int,
-    name: str,
-    attributes: tuple[Attribute, ...] = (),
-) -> Estimate:
-    """Probabilities of the outcomes; without attributes, of outcome 1 alone.
+P = ParamSpec("P")
 
-    A tree computes weights of patterns for each true and predicted class itself (`outcomes`): each
-    of its leaves is an event with few conditions, so whole records need not be copied and the
-    design may have any number of groups.
-    """
-    n_records, table = table.n_records, table.complete(table.schema.names)
-    left_out = n_records - table.n_records
-    blocks: Iterable[tuple[Numbers, Numbers]]
-    if hasattr(model, "outcomes"):
-        by_class = np.asarray(model.outcomes(table, design))
-        blocks = [(by_class if attributes else by_class.trace(axis1=1, axis2=2), table.counts)]
-    else:
-        signed = signed_records(design, table, draws)
-        table = table.expanded() if signed.random else table
-        blocks = outcome_weights(signed, table, outcome, n_outcomes, rng)
-        if not attributes:
-            blocks = ((weights[:, 1], counts) for weights, counts in blocks)
-    estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
-    fit = OnDemand(partial(design_fit, table, design, design.schema.names))
-    return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
+
+def _measure(
+    test: Callable[P, ClassifierTest], of: Callable[[ClassifierTest], Estimate]
+) -> Callable[P, Estimate]:
+    """A function with the arguments of a test that gives one of its figures."""
+
+    def measure(*args: P.args, **kwargs: P.kwargs) -> Estimate:
+        return of(test(*args, **kwargs))
+
+    measure.__name__ = measure.__qualname__ = of.__name__
+    measure.__doc__ = of.__doc__
+    measure.__signature__ = signature(test).replace(return_annotation=Estimate)  # type: ignore[attr-defined]
+    return measure
+
+
+accuracy = _measure(ClassifierTest, ClassifierTest.accuracy)
+confusion = _measure(ClassifierTest, ClassifierTest.confusion)
+recall = _measure(ClassifierTest, ClassifierTest.recall)
 
 
 def outcome_weights(
