@@ -24,8 +24,7 @@ from tacit import (
 )
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin, coin_from_dict
-from tacit.core.channel.keep_or_draw import OneSided
-from tacit.core.channel.matrix import Christofides, Kuk
+from tacit.core.channel.families import Christofides, Kuk, OneSided
 from tacit.reconstruction import Estimate, em, inversion, simplex
 from tests.support.families import designs, partitions, seeds
 from tests.support.tables import (

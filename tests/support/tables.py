@@ -14,7 +14,7 @@ import numpy as np
 from tacit import Attribute, Design
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
-from tacit.core.channel.coin import Differ, Keep, Replace, Strategy, Substitute
+from tacit.core.channel.strategies import Differ, Keep, Replace, Strategy, Substitute
 from tacit.reconstruction.tables import TableProblem
 
 Cell = tuple[int, ...]

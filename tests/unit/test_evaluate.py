@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.core.channel import frapp, matrix, related, truthful, uniform_perturbation, unrelated
-from tacit.core.channel.related import KeepOrDifferWeights
+from tacit.core.channel.weights import KeepOrDifferWeights
 from tacit.core.label_codes import decode
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.evaluate import accuracy, confusion, personal_accuracy, recall

@@ -25,7 +25,7 @@ from tacit.compliance.mixture import (
     share_of_all,
 )
 from tacit.core.arrays import Array
-from tacit.core.channel.keep_or_draw import Unrelated
+from tacit.core.channel.families import Unrelated
 from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, TacitError, unknown

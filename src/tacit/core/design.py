@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel import coin_from_dict
-from tacit.core.channel.channel import WORST_CONDITION, Channel, Linear, chain
-from tacit.core.channel.coin import Coin, UnitChannel
+from tacit.core.channel import Channel, Coin, coin_from_dict
+from tacit.core.channel.linear_maps import WORST_CONDITION, Linear, chain
 from tacit.core.channel.numbers import sum_up
+from tacit.core.channel.strategies import UnitChannel
 from tacit.core.conditions import QuestionCondition, conditions_of
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DesignError, FileError, SchemaError, SingularChannelError, unknown

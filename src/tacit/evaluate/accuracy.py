@@ -23,8 +23,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from tacit.core.arrays import Array, Codes
-from tacit.core.channel.keep_or_draw import KeepOrDrawWeights
-from tacit.core.channel.weights import SignedKernel
+from tacit.core.channel.weights import KeepOrDrawWeights, SignedKernel
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.core.schema import Attribute

@@ -29,8 +29,9 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Codes, Index, row_products
-from tacit.core.channel.coin import Attributes, UnitChannel
+from tacit.core.channel.families import Attributes
 from tacit.core.channel.numbers import Unit
+from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.coin import UnitChannel
+from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
 from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks, Tables
 from tacit.models.units import UnitLayout

@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.channel import matrix as matrix_coin
-from tacit.core.channel.channel import Dense, Kernel, Linear, Mixture, kron, outer
+from tacit.core.channel.kernels import Kernel, Mixture, kron
+from tacit.core.channel.linear_maps import Dense, Linear, outer
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, Factor, Group, ProductChannel
 from tacit.core.schema import Attribute, Schema

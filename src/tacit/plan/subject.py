@@ -27,8 +27,7 @@ from tacit.core.channel import (
     uniform_perturbation,
     unrelated,
 )
-from tacit.core.channel.coin import is_pair
-from tacit.core.channel.matrix import Matrix
+from tacit.core.channel.families import Matrix, is_pair
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError, unknown

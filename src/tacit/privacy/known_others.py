@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Index
-from tacit.core.channel.channel import DenseKernel, Kernel
+from tacit.core.channel.kernels import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.channel import chain, outer
+from tacit.core.channel.linear_maps import chain, outer
 from tacit.errors import SingularChannelError
 from tacit.models.dependence_tree import fit_tree
 from tacit.models.latent_classes import (

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.channel import MAX_DENSE, kron
+from tacit.core.channel.kernels import MAX_DENSE, kron
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.channel import Kernel, uncertainty
+from tacit.core.channel.kernels import Kernel, uncertainty
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.channel import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
+from tacit.core.channel.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Attribute, Label, Schema

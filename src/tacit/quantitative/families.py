@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.matrix import Matrix, matrix
+from tacit.core.channel.families import Matrix, matrix
 from tacit.core.channel.numbers import fraction
 from tacit.core.exact_draws import source_of
 from tacit.errors import DataError, DesignError, FileError, unknown

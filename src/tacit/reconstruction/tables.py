@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.channel import Channel, Dense, Linear, SecondMoments, chain, moments_of
+from tacit.core.channel.channel import Channel, SecondMoments, moments_of
+from tacit.core.channel.linear_maps import Dense, Linear, chain
 from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
 from tacit.core.design import Axes, Design, Factor, ProductChannel, apply, arranged

@@ -8,8 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from tacit import __version__
-from tacit.core.channel.matrix import Matrix
-from tacit.core.channel.related import Related
+from tacit.core.channel.families import Matrix, Related
 from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.errors import DataError

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from tacit.core.channel import FAMILIES, Coin, unrelated
-from tacit.core.channel.matrix import MOST_CARDS
+from tacit.core.channel.families import MOST_CARDS
 from tacit.core.design import Group
 from tacit.survey.fields import Exact, Name, SurveyPart, Texts, thawed
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page
 
 from tacit import Design
 from tacit.core.channel import Coin
-from tacit.core.channel.coin import Replace
+from tacit.core.channel.strategies import Replace
 from tacit.core.schema import Attribute
 from tacit.survey.problems import OUTCOMES
 from tests.support.browser import Served, device

@@ -11,353 +11,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
-from itertools import product
+from functools import cached_property
+from itertools import permutations, product
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
-from tacit.core.channel.numbers import Distribution, log_up
-from tacit.core.channel.weights import Axes, CellKernel, GroupWeights, MatrixWeights, SignedKernel
-from tacit.errors import DataError
-
-# Linear maps ------------------------------------------------------------------------------------
-#
-# Channels and their inverses are maps between flattened tables, kept in the structure they have.
-# There are four kinds, each closed under transposition and under powers of the entries, which is
-# all that estimates and their variances need:
-#
-#     Dense               any matrix
-#     DiagonalPlusOuter   diag(d) + u v^T
-#     Agreement           entries depend only on which attributes agree
-#     Mirror              theta I + (1 - theta) reverse: Agreement of yes/no answers, applied fast
-#
-# `chain` applies one map per group to a table; their Kronecker product is never built.
-
-
-class Linear(ABC):
-    """A linear map on columns of length `shape[1]`."""
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Length of results, length of arguments."""
-
-    @abstractmethod
-    def __matmul__(self, columns: Array) -> Array:
-        """Apply to every column of a matrix."""
-
-    @property
-    @abstractmethod
-    def T(self) -> Linear:
-        """The transposed map."""
-
-    @abstractmethod
-    def power(self, exponent: int) -> Linear:
-        """The map whose entries are this one's, to this power."""
-
-    def matrix(self) -> Array:
-        """All entries."""
-        return self @ np.eye(self.shape[1])
-
-
-@dataclass(frozen=True)
-class Dense(Linear):
-    """Any matrix."""
-
-    entries: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = self.entries.shape
-        return rows, columns
-
-    def __matmul__(self, columns: Array) -> Array:
-        return self.entries @ columns
-
-    @property
-    def T(self) -> Dense:
-        return Dense(self.entries.T)
-
-    def power(self, exponent: int) -> Dense:
-        return Dense(self.entries**exponent)
-
-
-@dataclass(frozen=True)
-class DiagonalPlusOuter(Linear):
-    """diag(d) + u v^T: replace-by-a-draw channels and their inverses."""
-
-    d: Array
-    u: Array
-    v: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.d.size, self.d.size
-
-    def __matmul__(self, columns: Array) -> Array:
-        return self.d[:, None] * columns + np.outer(self.u, self.v @ columns)
-
-    @property
-    def T(self) -> DiagonalPlusOuter:
-        return DiagonalPlusOuter(self.d, self.v, self.u)
-
-    def power(self, exponent: int) -> DiagonalPlusOuter:
-        u, v, rest = self.u**exponent, self.v**exponent, self.u * self.v
-        whole = self.d + rest
-        # (d + r)^n - r^n without cancellation: d times the sum of (d + r)^i r^(n - 1 - i).
-        terms = sum(whole**i * rest ** (exponent - 1 - i) for i in range(exponent))
-        return DiagonalPlusOuter(np.asarray(self.d * terms), u, v)
-
-
-@dataclass(frozen=True)
-class Agreement(Linear):
-    """A symmetric map whose entry (x, y) depends only on where x and y agree.
-
-    `eigenvalues` has one axis of length 2 per attribute: index 0 for the constant vector, 1 for
-    contrasts between categories. All such maps share their eigenvectors, products of one
-    orthonormal basis per attribute (Helmert), so inverting is dividing.
-    """
-
-    sizes: tuple[int, ...]
-    eigenvalues: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        cells = int(np.prod(self.sizes))
-        return cells, cells
-
-    def __matmul__(self, columns: Array) -> Array:
-        bases = [_contrasts(k) for k in self.sizes]
-        kind = np.ix_(*([min(i, 1) for i in range(k)] for k in self.sizes))
-        weights = self.eigenvalues[kind].reshape(-1, 1)
-        spectrum = chain(bases, columns) * weights
-        return chain([basis.T for basis in bases], spectrum)
-
-    @property
-    def T(self) -> Agreement:
-        return self
-
-    def power(self, exponent: int) -> Agreement:
-        # The inverse of `coefficients`: I has eigenvalues 1, 1 and J - I has k - 1, -1.
-        steps = [np.array([[k - 1.0, 1.0], [-1.0, 1.0]]) for k in self.sizes]
-        return Agreement(self.sizes, along_axes(steps, self.coefficients() ** exponent))
-
-    def inverse(self) -> Agreement:
-        """The inverse map; the caller has checked that no eigenvalue is zero."""
-        return Agreement(self.sizes, 1 / self.eigenvalues)
-
-    def coefficients(self) -> Array:
-        """Entries by agreement: axis a has index 0 where attribute a differs, 1 where it agrees."""
-        steps = [np.array([[1, -1], [1, k - 1]]) / k for k in self.sizes]
-        return along_axes(steps, self.eigenvalues)
-
-
-@dataclass(frozen=True)
-class Mirror(Linear):
-    """theta * I + (1 - theta) * reverse: keep all yes/no answers of a group or flip all."""
-
-    theta: float
-    size: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.size, self.size
-
-    def __matmul__(self, columns: Array) -> Array:
-        return np.asarray(self.theta * columns + (1 - self.theta) * columns[::-1])
-
-    @property
-    def T(self) -> Mirror:
-        return self
-
-    def power(self, exponent: int) -> Linear:
-        return Dense(self.matrix() ** exponent)
-
-
-def along_axes(steps: Sequence[Array], table: Array) -> Array:
-    """Apply one small matrix along each axis of a table."""
-    flat = chain([Dense(step) for step in steps], table.reshape(-1, 1))
-    return flat.reshape(table.shape)
-
-
-@lru_cache(maxsize=64)
-def _contrasts(k: int) -> Dense:
-    """Orthonormal basis of R^k: row 0 is constant, the others sum to zero."""
-    from scipy.linalg import helmert  # slow to load
-
-    return Dense(helmert(k, full=True))
-
-
-def chain(maps: Sequence[Linear], columns: Array) -> Array:
-    """Apply kron(maps) to every column, one map at a time.
-
-    Each step works on the leading axis and moves it to the back, so that after all steps the axes
-    are in their first order again. The columns are one more axis.
-    """
-    batch = columns.shape[1]
-    turning = columns
-    for step in maps:
-        turning = (step @ turning.reshape(step.shape[1], -1)).T
-    return turning.reshape(batch, -1).T
-
-
-def outer(first: Array, second: Array) -> Array:
-    """Flattened outer product of two vectors: the diagonal of a Kronecker product."""
-    return np.multiply.outer(first, second).ravel()
-
-
-# Kernels ----------------------------------------------------------------------------------------
-#
-# What an adversary needs of one group's channel: three passes over a table, free of cancellation.
-#
-#     total    sum_x M[y, x]   t[x]      probability of each report
-#     squares  sum_x M[y, x]^2 t[x]      for a guess drawn from the posterior
-#     peak     max_x M[y, x]   t[x]      for the best guess
-#
-# Sums and maxima distribute over products, so these passes can be taken group by group over
-# independent groups. Only numbers that are not negative are added and multiplied: a zero stays
-# exactly zero, and every result is right up to a few roundings. That is why privacy figures can
-# be rounded outward. Entries computed from the eigenvalues of a channel have neither property.
-
-
-#: The largest number of true cells for which a channel is written out as a matrix.
-MAX_DENSE = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Keep the truth with probability theta, else disguise it (rest = 1 - theta).
-
-        M[y, x] = theta [x = y] + rest prod_a B_a[y_a, x_a]      `others` are the B_a
-        M[y, x] = theta [x = y] + rest d[y]                      `drawn` is d
-
-    `others` is also given if d is a product; theta is negative for frapp with lambda < 1.
-    """
-
-    theta: float
-    rest: float
-    others: tuple[Array, ...]
-    drawn: Distribution | None
-
-
-class Step(Enum):
-    """The three passes over a table t."""
-
-    #: sum_x M[y, x] t[x]
-    TOTAL = "total"
-    #: sum_x M[y, x]^2 t[x]
-    SQUARES = "squares"
-    #: max_x M[y, x] t[x]
-    PEAK = "peak"
-
-
-class Kernel(ABC):
-    """The channel of one group; tables have its true cells along their first axis."""
-
-    @property
-    @abstractmethod
-    def length(self) -> int:
-        """The longest sum behind one entry of a result: roundings grow with it."""
-
-    @property
-    def mixture(self) -> Mixture | None:
-        """Its two strategies, None for a matrix without structure."""
-        return None
-
-    @abstractmethod
-    def apply(self, step: Step, table: Array) -> Array:
-        """One of the three passes, down each column of the table."""
-
-    @property
-    @abstractmethod
-    def entropies(self) -> Array:
-        """Entropy of the report for each true cell, in bits."""
-
-    @property
-    @abstractmethod
-    def entries(self) -> Array:
-        """matrix[reported, true], every entry right up to a few roundings and zeros exact."""
-
-    @abstractmethod
-    def outcomes(self, answers: Index) -> Iterator[Array]:
-        """P(outcome | category of the first attribute, known answers to the others).
-
-        A table[category, case] per outcome; `answers` has a row per other attribute and a column
-        per case. Reports that say the same about the first attribute are one outcome.
-        """
-
-
-def along_axis(kernel: Kernel, step: Step, table: Array, axis: int) -> Array:
-    """One step along an axis of a table."""
-    ahead = np.moveaxis(table, axis, 0)
-    done = kernel.apply(step, ahead.reshape(ahead.shape[0], -1))
-    return np.moveaxis(done.reshape(-1, *ahead.shape[1:]), 0, axis)
-
-
-@dataclass(frozen=True, eq=False)
-class DenseKernel(Kernel):
-    """A matrix without structure, over attributes with these numbers of categories."""
-
-    matrix: Array
-    shape: tuple[int, ...] = ()
-
-    @property
-    def length(self) -> int:
-        return int(self.matrix.shape[1])
-
-    def apply(self, step: Step, table: Array) -> Array:
-        if step is not Step.PEAK:
-            return (self.matrix if step is Step.TOTAL else self.matrix**2) @ table
-        peaks: Array = np.zeros((self.matrix.shape[0], table.shape[1]))
-        for column, values in zip(self.matrix.T, table, strict=True):
-            np.maximum(peaks, column[:, None] * values, out=peaks)
-        return peaks
-
-    @property
-    def entries(self) -> Array:
-        return self.matrix
-
-    @property
-    def entropies(self) -> Array:
-        return np.asarray(uncertainty(self.matrix).sum(axis=0))
-
-    def outcomes(self, answers: Index) -> Iterator[Array]:
-        """M[y, (x, known)] for every joint report y."""
-        cells = self.matrix.reshape(-1, *self.shape)[(slice(None), slice(None), *answers)]
-        yield from cells.reshape(*cells.shape[:2], -1)
-
-
-def check_dense(cells: int) -> None:
-    """Raise DataError if a channel has too many cells to be written out."""
-    if cells > MAX_DENSE:
-        raise DataError(
-            f"a channel of {cells:,} cells is too large to be written out "
-            f"(at most {MAX_DENSE:,}); measure fewer attributes at once"
-        )
-
-
-def kron(matrices: Iterable[Array]) -> Array:
-    """The Kronecker product, written out; faster than NumPy's for small matrices."""
-    return reduce(_kron, matrices)
-
-
-def _kron(first: Array, second: Array) -> Array:
-    cells = first[:, None, :, None] * second[None, :, None]
-    return cells.reshape(len(first) * len(second), -1)
-
-
-def uncertainty(probabilities: Array) -> Array:
-    """-p log2 p, entry by entry; 0 at 0."""
-    positive = np.where(probabilities > 0, probabilities, 1.0)
-    return -probabilities * np.log2(positive)
-
-
-# Channels ---------------------------------------------------------------------------------------
+from tacit.core.arrays import Array
+from tacit.core.channel import kernels, linear_maps, weights
+from tacit.core.channel.linear_maps import Agreement, Dense, DiagonalPlusOuter, Linear, Mirror
+from tacit.core.channel.numbers import Distribution, Probabilities, log_up
+from tacit.core.channel.weights import Axes, GroupWeights, SignedKernel
 
 
 class LocallyPrivate(ABC):
@@ -380,8 +46,6 @@ Target = tuple[int, int, int]
 Outcomes = list[tuple[Fraction, Fraction]]
 #: Channels of at most this many true cells are multiplied as matrices.
 _SMALL = 64
-#: Beyond this magnification nothing of a double's precision is left to reconstruct from.
-WORST_CONDITION = 1e12
 
 
 @dataclass(frozen=True)
@@ -402,12 +66,12 @@ class SecondMoments:
     def __mul__(self, other: SecondMoments) -> SecondMoments:
         """Those of two groups' joint cells; another cell differs in one group or in both."""
         here, there = (self.own, self.low, self.high), (other.own, other.low, other.high)
-        low = high = outer(self.own, other.low)
+        low = high = linear_maps.outer(self.own, other.low)
         # All products but that of both own; moments of odd powers may be negative.
         for first, second in [*product(here[:1], there[2:]), *product(here[1:], there)]:
-            joint = outer(first, second)
+            joint = linear_maps.outer(first, second)
             low, high = np.minimum(low, joint), np.maximum(high, joint)
-        return SecondMoments(outer(self.own, other.own), low, high)
+        return SecondMoments(linear_maps.outer(self.own, other.own), low, high)
 
 
 class Channel(LocallyPrivate):
@@ -454,7 +118,7 @@ class Channel(LocallyPrivate):
     @property
     def reconstructable(self) -> bool:
         """Whether the true distribution can be told from the reported one."""
-        return self.magnification < WORST_CONDITION
+        return self.magnification < linear_maps.WORST_CONDITION
 
     @property
     @abstractmethod
@@ -495,21 +159,271 @@ class Channel(LocallyPrivate):
         `inverse` is called for W, if the weights need all its entries: a channel with more reported
         than true cells has many inverses, and the best depends on the reports.
         """
-        return MatrixWeights(attributes, inverse(), self.matrix)
+        return weights.MatrixWeights(attributes, inverse(), self.matrix)
 
     def cell_kernels(self, true: Axes, reported: Axes, inverse: Array) -> tuple[SignedKernel, ...]:
         """W as a signed mixture of one kernel per true cell: exact for any channel."""
         cells = np.indices(self.true_shape).reshape(len(self.true_shape), -1).T
         return tuple(
-            CellKernel(true, reported, 0.0, tuple(cell), self.reported_shape, np.array(row))
+            weights.CellKernel(true, reported, 0.0, tuple(cell), self.reported_shape, np.array(row))
             for cell, row in zip(cells.tolist(), inverse, strict=True)
         )
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> kernels.Kernel:
         """The channel as an adversary needs it: passes over tables without cancellation."""
-        check_dense(math.prod(self.true_shape))
-        return DenseKernel(self.matrix, self.true_shape)
+        kernels.check_dense(math.prod(self.true_shape))
+        return kernels.DenseKernel(self.matrix, self.true_shape)
+
+
+@dataclass(frozen=True)
+class ReplacementChannel(Channel):
+    """theta * I + (1 - theta) * y 1^T; theta is negative for frapp with lambda < 1."""
+
+    theta: Fraction
+    drawn: Distribution
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.drawn.shape
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """(theta + (1-theta) y) / ((1-theta) y) at the smallest y: the least likely draw."""
+        off = (1 - self.theta) * self.drawn.smallest
+        on = self.theta + off
+        if self.theta == 0:
+            return Fraction(1)
+        return None if min(on, off) == 0 else max(on, off) / min(on, off)
+
+    @property
+    def overlap(self) -> Fraction:
+        lost = self.theta * math.prod(self.true_shape) if self.theta < 0 else 0
+        return lost + 1 - self.theta
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Cells drawn less often dominate: a garbling can move uninformative draws onto a cell."""
+        if target is None:
+            first, second = self.drawn.two_smallest
+            pairs = [(first, second), (second, first)]
+        else:
+            position, *codes = target
+            first, second = (self.drawn.smallest_with(position, code) for code in codes)
+            pairs = [(first, second)]
+        theta, off = self.theta, 1 - self.theta
+        return [
+            [
+                (theta + off * first, off * first),
+                (off * second, theta + off * second),
+                (off * (1 - first - second),) * 2,
+            ]
+            for first, second in pairs
+        ]
+
+    @property
+    def condition(self) -> float:
+        """Singular values: |theta|, and those of a 2 x 2 matrix on the span of 1 and y."""
+        theta = float(self.theta)
+        tilt = (1 - theta) * math.sqrt(max(self.drawn.concentration - 1, 0.0))
+        if math.isinf(tilt):
+            return math.inf
+        values = np.linalg.svd(np.array([[1.0, 0.0], [tilt, theta]]), compute_uv=False)
+        smallest = min(values[1], abs(theta))
+        return math.inf if smallest == 0 else float(max(values[0], abs(theta)) / smallest)
+
+    @property
+    def magnification(self) -> float:
+        """Sum of absolute entries in a column of the inverse, at most: it does not grow with k."""
+        return float((1 + abs(1 - self.theta)) / abs(self.theta)) if self.theta else math.inf
+
+    @cached_property
+    def forward(self) -> DiagonalPlusOuter:
+        theta, y = float(self.theta), self.drawn.cells
+        return DiagonalPlusOuter(np.full(y.size, theta), (1 - theta) * y, np.ones(y.size))
+
+    @cached_property
+    def inverse(self) -> DiagonalPlusOuter:
+        theta, y = float(self.theta), self.drawn.cells
+        rest = -(1 - theta) / theta * y
+        return DiagonalPlusOuter(np.full(y.size, 1 / theta), rest, np.ones(y.size))
+
+    def moments(self, power: int) -> SecondMoments:
+        """Row x of the inverse to a power is d_x at x plus u_x everywhere; columns sum to 1."""
+        powers = self.inverse.power(power)
+        elsewhere = powers.d * self.forward.u + powers.u
+        return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
+
+    def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
+        return weights.KeepOrDrawWeights(attributes, float(self.theta), self.drawn)
+
+    @cached_property
+    def kernel(self) -> kernels.KeepOrReplace:
+        return kernels.KeepOrReplace(self.theta, float(1 - self.theta), self.drawn)
+
+
+#: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
+_LARGEST_PRODUCT = 10**13
+
+
+@dataclass(frozen=True)
+class AgreementChannel(Channel):
+    """theta * I + (1 - theta) * kron L: entries depend only on which attributes agree."""
+
+    theta: Fraction
+    sizes: tuple[int, ...]
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """Two or more attributes: reports that mix truth and lie never occur, so None."""
+        lie = (1 - self.theta) / math.prod(k - 1 for k in self.sizes)
+        if len(self.sizes) > 1 or self.theta == 0 or lie == 0:
+            return None
+        return max(self.theta, lie) / min(self.theta, lie)
+
+    @property
+    def overlap(self) -> Fraction:
+        if len(self.sizes) > 1:
+            return Fraction(0)
+        (k,) = self.sizes
+        return k * min(self.theta, (1 - self.theta) / (k - 1))
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Cells that differ in all attributes; of several, also cells that agree in one."""
+        theta, sizes, none = self.theta, self.sizes, Fraction(0)
+        off = (1 - theta) / math.prod(k - 1 for k in sizes)
+        both = off * math.prod(k - 2 for k in sizes)
+        alone = 1 - theta - off - both
+        experiments = [[(theta, off), (off, theta), (alone, none), (none, alone), (both, both)]]
+        if len(sizes) > 1:
+            shared = min(
+                (1 - theta)
+                * math.prod(Fraction(k - 2, k - 1) for j, k in enumerate(sizes) if j != i)
+                for i in range(len(sizes))
+                if target is None or i != target[0]
+            )
+            experiments.append(erasure(shared))
+        return experiments
+
+    @property
+    def condition(self) -> float:
+        """The eigenvalues are theta + (1 - theta) * prod of -1/(k - 1); the largest is 1.
+
+        Floats find the smallest, fractions settle it.
+        """
+        theta, rest = float(self.theta), float(1 - self.theta)
+        nearest = min(self._products(), key=lambda product: abs(theta + rest / product))
+        smallest = abs(self.theta + (1 - self.theta) / nearest)
+        return math.inf if smallest == 0 else float(1 / smallest)
+
+    def _products(self) -> set[int]:
+        """prod -(k_a - 1) over the subsets of attributes, each value once."""
+        products = {1}
+        for k in self.sizes:
+            products |= {-p * (k - 1) for p in products if abs(p) < _LARGEST_PRODUCT}
+        return products
+
+    @cached_property
+    def forward(self) -> Agreement:
+        contrast = np.ones(())
+        for k in self.sizes:
+            contrast = np.multiply.outer(contrast, np.array([1.0, -1 / (k - 1)]))
+        theta = float(self.theta)
+        return Agreement(self.sizes, theta + (1 - theta) * contrast)
+
+    @cached_property
+    def inverse(self) -> Agreement:
+        """For one yes/no group P(E) = (theta P*(E) - (1-theta) P*(not E)) / (2 theta - 1)."""
+        return self.forward.inverse()
+
+    def moments(self, power: int) -> SecondMoments:
+        powers = self.inverse.power(power)
+        product = Agreement(self.sizes, powers.eigenvalues * self.forward.eigenvalues)
+        *others, same = product.coefficients().ravel()
+        alike = np.ones(math.prod(self.sizes))
+        return SecondMoments(same * alike, min(others) * alike, max(others) * alike)
+
+    @property
+    def _yes_no(self) -> bool:
+        return set(self.sizes) == {2}
+
+    @property
+    def fast_forward(self) -> Linear:
+        if not self._yes_no:
+            return super().fast_forward
+        return Mirror(float(self.theta), math.prod(self.sizes))
+
+    def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
+        if self._yes_no:
+            return weights.KeepOrComplementWeights(attributes, float(self.theta))
+        return weights.KeepOrDifferWeights(attributes, float(self.theta), self.sizes)
+
+    @cached_property
+    def kernel(self) -> kernels.KeepOrDiffer:
+        return kernels.KeepOrDiffer(float(self.theta), float(1 - self.theta), self.sizes)
+
+
+#: Of matrices with more true cells than this, experiments are not listed.
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class MatrixChannel(Channel):
+    """Any matrix, dense."""
+
+    rows: tuple[Probabilities, ...]
+    shape: tuple[int, ...]
+    shape_of_reports: tuple[int, ...]
+
+    @property
+    def true_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    @property
+    def reported_shape(self) -> tuple[int, ...]:
+        return self.shape_of_reports
+
+    @property
+    def ratio(self) -> Fraction | None:
+        if any(min(row) == 0 for row in self.rows):
+            return None
+        return max(max(row) / min(row) for row in self.rows)
+
+    @property
+    def overlap(self) -> Fraction:
+        return sum((min(row) for row in self.rows), Fraction(0))
+
+    def experiments(self, target: Target | None = None) -> list[Outcomes]:
+        """Every pair of cells; of large matrices the erasure experiment."""
+        cells = math.prod(self.shape)
+        if cells > _MOST_LISTED:
+            return [erasure(self.overlap)]
+        pairs = list(permutations(range(cells), 2))
+        if target is not None:
+            codes = np.indices(self.shape)[target[0]].ravel()
+            pairs = [(u, v) for u, v in pairs if (codes[u], codes[v]) == target[1:]]
+        return [[(row[u], row[v]) for row in self.rows] for u, v in pairs]
+
+    @property
+    def condition(self) -> float:
+        return float(np.linalg.cond(self.forward.entries))
+
+    @cached_property
+    def forward(self) -> Dense:
+        return Dense(np.array(self.rows, dtype=np.float64))
+
+    @cached_property
+    def inverse(self) -> Dense | None:
+        if self.forward.shape[0] != self.forward.shape[1]:
+            return None
+        return Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
+
+    def moments(self, power: int) -> SecondMoments:
+        assert self.inverse is not None, "a square matrix"
+        return moments_of(self.forward, self.inverse, power)
 
 
 def erasure(shared: Fraction) -> Outcomes:

@@ -40,14 +40,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import accumulate, product
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate, product, repeat
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index, Mask, row_products
+from tacit.core.channel.linear_maps import along_axes
+from tacit.core.channel.numbers import Distribution
+from tacit.core.exact_draws import Draws, source_of
+from tacit.errors import DataError
 
 States = npt.NDArray[np.signedinteger[Any]]
 #: Columns of records.
@@ -347,6 +351,316 @@ class MatrixWeights(GroupWeights):
     def _moments(self, allowed: Array, power: int) -> Array:
         """E[g^power | x], events x cells."""
         return np.asarray((allowed @ self.inverse) ** power @ self.forward)
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrDrawWeights(GroupWeights):
+    """All true with probability theta, else a draw. States: 0 met all conditions, 1 did not."""
+
+    theta: float
+    drawn: Distribution
+
+    @property
+    def exact(self) -> bool:
+        return self.theta == 1
+
+    @property
+    def same_for_all_events(self) -> bool:
+        return self.exact
+
+    @property
+    def n_states(self) -> int:
+        return 1 if self.exact else 2
+
+    @property
+    def heaviest(self) -> float:
+        return 1 / abs(self.theta)
+
+    def dropped(self, states: States) -> Mask:
+        return self.settled(states) if self.exact else super().dropped(states)
+
+    def settled(self, states: States) -> Mask:
+        return np.asarray(states == 1)
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        return np.where(hit, states, np.int8(1))
+
+    def weights(self, events: Events, states: States) -> Array:
+        met = (states == 0)[None]
+        if self.exact:
+            return np.asarray(met, np.float64)
+        return np.asarray(met / self.theta - self._draw_weight * self._likelihood(events)[:, None])
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        chance = float(self._likelihood(event)[0])
+        inside, outside = (
+            (met / self.theta - self._draw_weight * chance) ** power for met in (1.0, 0.0)
+        )
+        drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
+        return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...]:
+        keep = KeepKernel(self.attributes, reported, 1 / self.theta)
+        draw = DrawKernel(self.attributes, reported, -self._draw_weight, self.drawn)
+        return (keep,) if self.exact else (keep, draw)
+
+    @property
+    def _draw_weight(self) -> float:
+        return (1 - self.theta) / self.theta
+
+    def _likelihood(self, events: Events) -> Array:
+        """P(Y in E): attributes that are drawn apart contribute one factor each."""
+        n, fixed = len(events.allowed), events.fixed
+        whole, chances = np.ones(n), np.ones((n, *(events.sizes[a] for a in fixed)))
+        for unit, table in self._tables:
+            inside = tuple(a for a in fixed if a in unit)
+            parted = events.with_fixed(inside)
+            factor = allowed_cells([parted.of(a) for a in unit]) @ table
+            if inside:
+                sizes = (events.sizes[a] if a in inside else 1 for a in fixed)
+                chances *= factor.reshape(n, *sizes)
+            else:
+                whole *= factor
+        return (whole.reshape(n, *(1,) * len(fixed)) * chances).ravel()
+
+    @cached_property
+    def _tables(self) -> list[tuple[tuple[int, ...], Array]]:
+        """Attributes that are drawn together, and their distribution."""
+        return [
+            (tuple(self.attributes[i] for i in unit), np.array(table, dtype=np.float64))
+            for unit, table in zip(*self.drawn.units, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawKernel(SignedKernel):
+    """Draw the group's answers from a known distribution, independently for every record."""
+
+    drawn: Distribution
+
+    random: ClassVar[bool] = True
+
+    @cached_property
+    def _units(self) -> list[tuple[tuple[int, ...], Draws]]:
+        units, distributions = self.drawn.units
+        return [(u, Draws([d])) for u, d in zip(units, distributions, strict=True)]
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        source = source_of(rng)
+        for unit, draws in self._units:
+            cells = draws.draw(None, len(copy), source)
+            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
+            for position, codes in zip(unit, answers, strict=True):
+                copy[:, self.true[position]] = codes
+
+
+#: The state of a yes/no group after a miss and a hit in each state.
+_NEXT_STATE = np.array([[2, 1], [3, 1], [2, 3], [3, 3]], np.int8).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrComplementWeights(GroupWeights):
+    """Yes/no answers, all true or all opposite.
+
+    States: 0 no condition yet, 1 all met, 2 all missed, 3 mixed.
+    """
+
+    theta: float
+
+    @property
+    def same_for_all_events(self) -> bool:
+        return True
+
+    @property
+    def n_states(self) -> int:
+        return 3
+
+    @property
+    def _by_state(self) -> Array:
+        spread = 2 * self.theta - 1
+        return np.array([1.0, self.theta / spread, -(1 - self.theta) / spread, 0.0])
+
+    @property
+    def heaviest(self) -> float:
+        return float(np.abs(self._by_state[1:]).max())
+
+    def dropped(self, states: States) -> Mask:
+        return np.asarray(states == 3)
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        return _NEXT_STATE.take((states << 1) | hit)
+
+    def weights(self, events: Events, states: States) -> Array:
+        return self._by_state[states][None]
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        met, missed = self._by_state[1:3] ** power
+        inside = self.theta * met + (1 - self.theta) * missed
+        opposite = self.theta * missed + (1 - self.theta) * met
+        mixed = sum(not event.of(a).all() for a in self.attributes) > 1
+        outside = (min(0.0, opposite), max(0.0, opposite)) if mixed else (opposite, opposite)
+        return EventMoments((inside, inside), outside)
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...]:
+        return tuple(
+            KeepKernel(self.attributes, reported, weight, flip)
+            for flip, weight in enumerate(self._by_state[1:3].tolist())
+            if weight
+        )
+
+
+#: An int64 has room for this many attributes, one bit each.
+_WORD = 63
+#: Numbers of hits that are tabulated for one event.
+_MAX_HITS = 1 << 22
+
+#: Conditions of one kind: allowed categories, all categories, number of attributes.
+Kinds = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class KeepOrDifferWeights(GroupWeights):
+    """All true, or every answer another one. States have one bit per attribute: its last hit.
+
+    Attributes with as many categories, of which as many are allowed, are exchangeable: the weight
+    depends on how many of them hit.
+    """
+
+    theta: float
+    sizes: tuple[int, ...]
+
+    def start(self, cells: Index) -> States:
+        return np.zeros(len(cells), self._bits.dtype)
+
+    @property
+    def heaviest(self) -> float:
+        return float(max(np.abs(_by_hits(self.theta, ((1, k, 1),))).max() for k in self.sizes))
+
+    @cached_property
+    def _bits(self) -> States:
+        """The bit of each attribute of the schema; Python integers if a word is too short."""
+        kind = np.int64 if len(self.attributes) < _WORD else object
+        bits = np.zeros(max(self.attributes) + 1, kind)
+        bits[list(self.attributes)] = [1 << i for i in range(len(self.attributes))]
+        return bits
+
+    def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
+        bit = self._bits[attribute]
+        return np.where(hit, states | bit, states & ~bit)
+
+    def weights(self, events: Events, states: States) -> Array:
+        numbers = np.stack([events.of(a).sum(axis=1) for a in self.attributes], axis=1)
+        kinds, which = np.unique(numbers, axis=0, return_inverse=True)
+        return np.stack([self._weights(kind, states) for kind in kinds])[which.ravel()]
+
+    def _weights(self, numbers: Index, states: States) -> Array:
+        """The same for events that allow so many categories of each attribute."""
+        kinds = self._kinds(numbers)
+        cells = np.zeros(len(states), np.int64)
+        for members in kinds.values():
+            hits = sum((states >> i & 1).astype(np.int64) for i in members)
+            cells = cells * (len(members) + 1) + hits
+        return _by_hits(self.theta, _counted(kinds)).ravel()[cells]
+
+    def _kinds(self, numbers: Index) -> dict[tuple[int, int], list[int]]:
+        """Attributes with a condition, by allowed and all categories."""
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for i, (b, k) in enumerate(zip(numbers.tolist(), self.sizes, strict=True)):
+            if b < k:
+                kinds.setdefault((b, k), []).append(i)
+        return kinds
+
+    def moments(self, event: Events, power: int = 2) -> EventMoments:
+        numbers = np.array([event.of(a).sum() for a in self.attributes])
+        kinds = _counted(self._kinds(numbers))
+        powers = _by_hits(self.theta, kinds) ** power
+        steps = [
+            _hit_products(n, np.array([k - b, b - 1]) / (k - 1), np.array([k - b - 1, b]) / (k - 1))
+            for b, k, n in kinds
+        ]
+        moved = along_axes(steps, powers)
+        *outside, inside = (self.theta * powers + (1 - self.theta) * moved).ravel()
+        return EventMoments((inside, inside), (min(outside), max(outside)))
+
+    def hit_tables(self, events: Events, attributes: Index) -> Array:
+        """One table serves all events whose attributes have as many categories."""
+        sizes = np.array(events.sizes)[attributes]
+        _, first, which = np.unique(sizes, axis=0, return_index=True, return_inverse=True)
+        tables = []
+        for f in first.tolist():
+            row = slice(f, f + 1)
+            tables.append(super().hit_tables(events.take(row), attributes[row])[0])
+        return np.stack(tables)[which.ravel()]
+
+    def kernels(self, reported: Axes) -> tuple[SignedKernel, ...] | None:
+        ratio = (1 - self.theta) / self.theta if self.theta > 0 else math.inf
+        if ratio >= 1:
+            return None
+        if ratio == 0:
+            return (KeepKernel(self.attributes, reported, 1.0),)
+        even = self.theta / (2 * self.theta - 1)
+        return tuple(
+            PowerKernel(self.attributes, reported, weight, self.sizes, parity, ratio)
+            for parity, weight in enumerate((even, 1 - even))
+        )
+
+
+def _counted(kinds: dict[tuple[int, int], list[int]]) -> Kinds:
+    return tuple((b, k, len(members)) for (b, k), members in kinds.items())
+
+
+@lru_cache(maxsize=4096)
+def _by_hits(theta: float, kinds: Kinds) -> Array:
+    """g by the number of hits among the attributes of each kind (allowed, size, how many).
+
+    W is a sum over sets U of attributes of 1/(theta + (1-theta) prod_U -1/(k-1)) times contrasts
+    I - J/k on U and means J/k elsewhere; sets with as many members of each kind are summed at once.
+    """
+    cells = math.prod(n + 1 for _, _, n in kinds)
+    if cells > _MAX_HITS:
+        raise DataError(
+            f"the weights of an event with conditions on attributes of {len(kinds)} different "
+            f"sizes in one related group need {cells:,} cases, more than the {_MAX_HITS:,} "
+            "allowed; use fewer conditions"
+        )
+    products = np.ones(())
+    for _, k, n in kinds:
+        products = np.multiply.outer(products, (-1 / (k - 1)) ** np.arange(n + 1))
+    steps = [
+        _hit_products(n, np.array([b / k, 1 - b / k]), np.array([b / k, -b / k]))
+        for b, k, n in kinds
+    ]
+    return along_axes(steps, 1 / (theta + (1 - theta) * products))
+
+
+def _hit_products(n: int, hit: Array, miss: Array) -> Array:
+    """Row h: coefficients of the polynomial hit^h miss^(n - h), from linear hit and miss."""
+    hits = list(accumulate(repeat(hit, n), np.convolve, initial=np.ones(1)))
+    misses = list(accumulate(repeat(miss, n), np.convolve, initial=np.ones(1)))
+    return np.stack([np.convolve(hits[h], misses[n - h]) for h in range(n + 1)])
+
+
+@dataclass(frozen=True, eq=False)
+class PowerKernel(SignedKernel):
+    """Apply K an even (`parity` 0) or odd (1) number of times; `ratio` is (1-theta)/theta.
+
+    K^j keeps an answer of k categories with probability (1 + (k-1) a) / k, a = (-1/(k-1))^j, and
+    else gives one of the others, all equally likely.
+    """
+
+    sizes: tuple[int, ...]
+    parity: int
+    ratio: float
+
+    random: ClassVar[bool] = True
+
+    def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
+        power = 2 * (rng.geometric(1 - self.ratio**2, len(copy)) - 1) + self.parity
+        for true, report, k in zip(self.true, self.reported, self.sizes, strict=True):
+            same = (1 + (k - 1) * (-1 / (k - 1)) ** power) / k
+            other = rng.random(len(copy)) >= same
+            shift = np.where(other, rng.integers(1, k, len(copy)), 0)
+            copy[:, true] = (reported[:, report] + shift) % k
 
 
 def allowed_cells(masks: Sequence[Mask]) -> Array:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Codes, Index
-from tacit.core.channel.coin import UnitChannel
+from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, grow_nodes

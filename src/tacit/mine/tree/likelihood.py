@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.channel import Linear
+from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import Design, ProductChannel
 from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
 from tacit.mine.tree.tables import TreeReports

@@ -29,9 +29,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.channel.keep_or_draw import KeepOrDrawWeights
 from tacit.core.channel.numbers import uniform
-from tacit.core.channel.weights import Events, GroupWeights, States
+from tacit.core.channel.weights import Events, GroupWeights, KeepOrDrawWeights, States
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.core.channel.channel import (
-    Agreement,
-    Dense,
-    DiagonalPlusOuter,
-    Linear,
-    chain,
-    outer,
-)
+from tacit.core.channel.linear_maps import Agreement, Dense, DiagonalPlusOuter, Linear, chain, outer
 from tests.support.tables import kron_all
 
 

@@ -8,7 +8,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise
 from tacit.core.arrays import Array, Codes
 from tacit.core.channel import Coin, frapp, matrix, related, truthful, uniform_perturbation
-from tacit.core.channel.channel import Mirror
+from tacit.core.channel.linear_maps import Mirror
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings
 from tacit.mine.tree.likelihood import (
     JointChannel,
