@@ -130,7 +130,7 @@ def test_products_too_small_for_a_number_are_no_obstacle() -> None:
     schema = Schema(attributes_of((2,) * 1100))
     design = Design(schema, [Group(schema.names, unrelated(0.5, [0.5, 0.5]))])
     factors = design.channel(schema.names).factors
-    risk = Sampled(factors, prior_of(None, design), 50, np.random.default_rng(1)).whole
+    risk = Sampled(factors, prior_of(None, design), Limits(drawn=50)).risk(design.schema.names)
     # The coin keeps the truth in half of all cases; no report tells which, nor anything else.
     assert risk.best[0] == pytest.approx(0.5, abs=1e-9)
     assert risk.drawn[0] == pytest.approx(0.25, abs=1e-9)

@@ -61,9 +61,7 @@ from tacit.privacy.scopes import (
     joint_of_attribute,
     passed_by_group,
     reports_of,
-    risk_of_all,
-    risk_of_attribute,
-    risk_of_group,
+    risk_of,
 )
 from tacit.records import PatternTable, Progress
 
@@ -576,11 +574,10 @@ def table_figures(stack: TableStack, tell: Progress) -> ModelFigures:
     scopes: dict[tuple[str, ...], Array] = {}
     for done, (axis, passed) in enumerate(passed_by_group(part)):
         names = part.factors[axis].names
-        scopes[names] = _rows(risk_of_group(part, axis, passed))
-        if len(names) > 1:
-            scopes |= {(n,): _rows(risk_of_attribute(part, n, passed)) for n in names}
+        for scope in {names, *((name,) for name in names)}:
+            scopes[scope] = _rows(risk_of(part, scope, passed))
         tell(3 / 4 + (done + 1) / len(part.factors) / 5)
-    scopes[part.schema.names] = _rows(risk_of_all(part))
+    scopes[part.schema.names] = _rows(risk_of(part, part.schema.names))
     candidates = slice(NETWORK, None if stack.weights[-1] >= PLAUSIBLE else -1)
     leading = (MIXTURE, NETWORK) if stack.weights[0] >= LEADING else (MIXTURE,)
     return ModelFigures(scopes, _knowing_others(stack), candidates, leading, True)

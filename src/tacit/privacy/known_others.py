@@ -30,15 +30,8 @@ from tacit.core.channel.kernels import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import (
-    Risk,
-    quotient,
-    risk_of_cases,
-    risk_of_sampled_cases,
-    slack_of,
-    stacked,
-)
-from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true, turns
+from tacit.privacy.risk import Risk, in_turn, quotient, risk_of_cases, sampled_cases, slack_of
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
 
 
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
@@ -79,7 +72,7 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
     if math.prod(design.schema[n].size for n in names) <= draws.limits.max_cells:
         return _exact(target, prior, names)
     risks = [_sample(target, prior.at(i)[index], true) for i, true in enumerate(draws.true)]
-    return stacked([risks[i] for i in turns(len(risks), prior.stacked)])
+    return in_turn(risks, prior.stacked)
 
 
 @dataclass(frozen=True)
@@ -148,4 +141,4 @@ def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
     largest = given.reshape(len(margin), -1).max(axis=1)
     worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
     slack = slack_of(len(margin) ** 2 * (len(target.mates) + 2))
-    return risk_of_sampled_cases(target.kernel, known, shares, margin, worst, slack)
+    return sampled_cases(target.kernel, known, shares, margin, worst, slack)

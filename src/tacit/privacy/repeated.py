@@ -28,8 +28,8 @@ from tacit.core.design import Design, Factor, check_design
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.privacy.prior import Prior, prior_of
-from tacit.privacy.risk import Figures, Risk, joint_risk, sampled, slack_of, stacked, together
-from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, turns
+from tacit.privacy.risk import Figures, Risk, in_turn, joint_risk, sampled, slack_of, together
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of
 
 #: Counts of reports times true cells that are enumerated.
 _MOST_ENTRIES = 2**22
@@ -151,7 +151,7 @@ class _RepeatedReports:
                 self._drawn(share, prior_cells, labels, slack)
                 for share, prior_cells in self._shares
             ]
-        return stacked([risks[i] for i in turns(len(risks), self._table.shape[1])])
+        return in_turn(risks, self._table.shape[1])
 
     def _labels(self, target: tuple[str, ...]) -> Any:
         """The joint category of the target's attributes in every true cell."""

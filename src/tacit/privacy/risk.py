@@ -129,15 +129,10 @@ def together(risks: Iterable[Risk]) -> Risk:
     if not uncertain:
         return Risk(drawn, best, worst, information, prior, slack)
     # Delta method: the relative variances of the factors of a product add up.
-    relative = (
-        sum(variance[0] / np.maximum(r.drawn, TINY) ** 2 for r, variance in uncertain),
-        sum(variance[1] / np.maximum(r.best, TINY) ** 2 for r, variance in uncertain),
-    )
-    bits = sum(variance[2] for _, variance in uncertain)
-    terms = (drawn**2 * relative[0], best**2 * relative[1], bits)
-    return Risk(
-        drawn, best, worst, information, prior, slack, np.stack(np.broadcast_arrays(*terms))
-    )
+    relative = sum(v[:2] / np.maximum([r.drawn, r.best], TINY) ** 2 for r, v in uncertain)
+    terms = [*np.stack([drawn, best]) ** 2 * relative, sum(v[2] for _, v in uncertain)]
+    variance = np.stack(np.broadcast_arrays(*terms))
+    return Risk(drawn, best, worst, information, prior, slack, variance)
 
 
 def stacked(risks: Sequence[Risk]) -> Risk:
@@ -149,18 +144,18 @@ def stacked(risks: Sequence[Risk]) -> Risk:
     return Risk(**along, slack=max(risk.slack for risk in risks), variance=variance)
 
 
-def sampled(seen: Sequence[Array], worst: float, largest_prior: float, slack: float) -> Risk:
+def in_turn(risks: Sequence[Risk], priors: int) -> Risk:
+    """The risks of a stack of so many priors: the first for itself, the others in turn."""
+    return stacked([risks[0], *(risks[1 + i % (len(risks) - 1)] for i in range(priors - 1))])
+
+
+def sampled(draws: Iterable[Array], worst: float, largest_prior: float, slack: float) -> Risk:
     """The risk under one prior from draws of `drawn`, `best` and `information`."""
-    drawn, best, information = (np.array([values.mean()]) for values in seen)
-    return Risk(
-        drawn,
-        best,
-        np.array([worst]),
-        np.maximum(information, 0),
-        np.array([largest_prior]),
-        slack,
-        np.array([[values.var(ddof=1) / values.size] for values in seen]),
-    )
+    seen = np.stack([values.ravel() for values in draws])
+    drawn, best, information = seen.mean(axis=1)[:, None]
+    variance = seen.var(axis=1, ddof=1, keepdims=True) / seen.shape[1]
+    ends = np.array([worst]), np.maximum(information, 0), np.array([largest_prior])
+    return Risk(drawn, best, *ends, slack, variance)
 
 
 def figures(matrix: Any, prior: Any) -> Figures:
@@ -218,7 +213,7 @@ def risk_of_cases(kernel: Kernel, known: Index, table: Array, slack: float) -> R
     )
 
 
-def risk_of_sampled_cases(
+def sampled_cases(
     kernel: Kernel, known: Index, shares: Array, margin: Array, worst: float, slack: float
 ) -> Risk:
     """The same from drawn cases: shares[category, case], given the case, and their mean."""

@@ -10,8 +10,8 @@ most `max_cells` cells, else by Monte Carlo.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any, Generic, TypeVar
@@ -29,6 +29,7 @@ from tacit.privacy.risk import (
     Figures,
     Risk,
     add,
+    in_turn,
     joint_risk,
     quotient,
     risk_of_sums,
@@ -76,36 +77,41 @@ def reports_of(part: JointGroups) -> Array:
     return _pass(part, part.prior, Step.TOTAL, range(len(part.factors)))
 
 
-def risk_of_all(part: JointGroups) -> Risk:
-    """The risk of the whole part, to someone who sees all its reports."""
-    return _risk(part, part.prior, list(range(len(part.factors))), _flat(part.prior))
+def risk_of(part: JointGroups, names: Sequence[str], passed: Array | None = None) -> Risk:
+    """The risk of some true answers, to someone who sees all reports of the part.
 
-
-def risk_of_group(part: JointGroups, axis: int, passed: Array | None = None) -> Risk:
-    """The risk of the joint answer of one group, to someone who sees all reports of the part.
-
-    `passed` is the table in which all other groups are reports, if it is known already.
+    The answers are all of the part, those of one group or one attribute. `passed` is the table in
+    which all other groups are reports, if it is known already.
     """
-    others = _others(part, axis)
+    places = [i for i, factor in enumerate(part.factors) if set(factor.names) <= set(names)]
+    if not places:
+        joint = joint_of_attribute(part, names[0], passed)
+        return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
+    others = [i for i in range(len(part.factors)) if i not in places]
     table = _pass(part, part.prior, Step.TOTAL, others) if passed is None else passed
-    return _risk(part, table, [axis], part.prior.sum(axis=tuple(others)))
-
-
-def risk_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Risk:
-    """The risk of one attribute, to someone who sees all reports of the part."""
-    axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    if part.factors[axis].names == (name,):
-        return risk_of_group(part, axis, passed)
-    joint = joint_of_attribute(part, name, passed)
-    return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
+    prior = _flat(part.prior.sum(axis=tuple(others)))
+    given = add(uncertainty(_flat(table))) - add(uncertainty(prior))
+    for axis in places:
+        margin = np.moveaxis(table, axis, 0)
+        margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
+        given = given + part.kernels[axis].entropies @ margin
+    total = _flat(_pass(part, table, Step.TOTAL, places))
+    squares = _flat(_pass(part, table**2, Step.SQUARES, places))
+    peak = _flat(_pass(part, table, Step.PEAK, places))
+    return risk_of_sums(total, squares, peak, given, prior, part.slack)
 
 
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
     """P(category of an attribute, report): an axis for its categories, then those of reports."""
     axis = next(i for i, factor in enumerate(part.factors) if name in factor.names)
-    others = _pass(part, part.prior, Step.TOTAL, _others(part, axis)) if passed is None else passed
-    masks = _masks(part, axis, name)
-    return np.stack([_pass(part, others * mask, Step.TOTAL, [axis]) for mask in masks])
+    if passed is None:
+        others = [i for i in range(len(part.factors)) if i != axis]
+        passed = _pass(part, part.prior, Step.TOTAL, others)
+    names = part.factors[axis].names
+    codes = np.indices([part.schema[n].size for n in names])[names.index(name)].ravel()
+    shape = [-1 if i == axis else 1 for i in range(part.prior.ndim)]
+    cells = ((codes == code).reshape(shape) for code in range(part.schema[name].size))
+    return np.stack([_pass(part, passed * mask, Step.TOTAL, [axis]) for mask in cells])
 
 
 def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
@@ -116,24 +122,9 @@ def passed_by_group(part: JointGroups) -> Iterator[tuple[int, Array]]:
         if len(places) == 1:
             yield places[0], table
             continue
-        middle = len(places) // 2
-        for half, others in (
-            (places[:middle], places[middle:]),
-            (places[middle:], places[:middle]),
-        ):
-            waiting.append((half, _pass(part, table, Step.TOTAL, others)))
-
-
-def _masks(part: JointGroups, group: int, name: str) -> list[Mask]:
-    """For each category of an attribute, the cells of its group that have it."""
-    names = part.factors[group].names
-    codes = np.indices([part.schema[n].size for n in names])[names.index(name)].ravel()
-    shape = [-1 if axis == group else 1 for axis in range(part.prior.ndim)]
-    return [(codes == c).reshape(shape) for c in range(part.schema[name].size)]
-
-
-def _others(part: JointGroups, axis: int) -> list[int]:
-    return [i for i in range(len(part.factors)) if i != axis]
+        first, last = places[: len(places) // 2], places[len(places) // 2 :]
+        waiting.append((first, _pass(part, table, Step.TOTAL, last)))
+        waiting.append((last, _pass(part, table, Step.TOTAL, first)))
 
 
 def _flat(table: Array) -> Array:
@@ -141,25 +132,11 @@ def _flat(table: Array) -> Array:
     return table.reshape(-1, table.shape[-1])
 
 
-def _pass(part: JointGroups, table: Array, step: Step, places: Sequence[int]) -> Array:
+def _pass(part: JointGroups, table: Array, step: Step, places: Iterable[int]) -> Array:
     """One step for each of these groups, along its own axis."""
     for axis in places:
         table = along_axis(part.kernels[axis], step, table, axis)
     return table
-
-
-def _risk(part: JointGroups, table: Array, places: list[int], prior: Array) -> Risk:
-    """The risk of the true answers of the groups at `places`; the others are reports already."""
-    total = _flat(_pass(part, table, Step.TOTAL, places))
-    squares = _flat(_pass(part, table**2, Step.SQUARES, places))
-    peak = _flat(_pass(part, table, Step.PEAK, places))
-    flat_prior = _flat(prior)
-    given = add(uncertainty(_flat(table))) - add(uncertainty(flat_prior))
-    for axis in places:
-        margin = np.moveaxis(table, axis, 0)
-        margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
-        given = given + part.kernels[axis].entropies @ margin
-    return risk_of_sums(total, squares, peak, given, flat_prior, part.slack)
 
 
 Flags = tuple[bool, ...]
@@ -201,9 +178,7 @@ class Sampled:
 
     exact = False
 
-    def __init__(
-        self, factors: Sequence[Factor], prior: Prior, draws: int, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, factors: Sequence[Factor], prior: Prior, limits: Limits) -> None:
         mixtures = [_mixture_of(factor) for factor in factors]
         several = sum(0 < mixture.theta < 1 for mixture in mixtures)
         if several > _MOST_GROUPS:
@@ -214,34 +189,22 @@ class Sampled:
         self.names = tuple(name for factor in factors for name in factor.names)
         epsilon = sum_up([factor.channel.epsilon for factor in factors])
         marginal = prior.marginal(self.names)
-        seed = int(rng.integers(2**63))
+        self._stacked = marginal.stacked
+        seed = int(limits.rng.integers(2**63))
         self._samples = []
-        for i in range(min(marginal.stacked, PRIORS)):
+        for i in range(min(self._stacked, PRIORS)):
             # The same coins for every prior, so that their figures differ by the prior alone.
-            chance = (draws if i == 0 else max(_FEWEST, draws // 10), np.random.default_rng(seed))
-            self._samples.append(_Sample.drawn(mixtures, marginal.at(i), chance, epsilon))
-        self._turns = turns(len(self._samples), marginal.stacked)
+            rng, draws = np.random.default_rng(seed), limits.drawn
+            draws = draws if i == 0 else max(_FEWEST, draws // 10)
+            blocks = marginal.at(i)
+            true = draw_true(blocks, draws, rng)
+            kept = rng.random((draws, len(mixtures))) < [mixture.theta for mixture in mixtures]
+            reported = _draw_reported(mixtures, kept, true, rng)
+            self._samples.append(_Sample(mixtures, blocks, kept, true, reported, epsilon))
 
-    @cached_property
-    def whole(self) -> Risk:
-        """Of the whole part."""
-        return self._stacked(_Sample.risk)
-
-    def group(self, names: tuple[str, ...]) -> Risk:
-        """Of the joint answer of one group, to someone who sees all reports of the part."""
-        if names == self.names:
-            return self.whole
-        if len(names) == 1:
-            return self.attribute(names[0])
-        return self._stacked(lambda sample: sample.risk_of_group(names))
-
-    def attribute(self, name: str) -> Risk:
-        """Of one attribute, to someone who sees all reports of the part."""
-        return self._stacked(lambda sample: sample.risk_of(name))
-
-    def _stacked(self, find: Callable[[_Sample], Risk]) -> Risk:
-        risks = [find(sample) for sample in self._samples]
-        return stacked([risks[i] for i in self._turns])
+    def risk(self, names: Sequence[str]) -> Risk:
+        """Of the part, of one of its groups or of an attribute, to one who sees all its reports."""
+        return in_turn([sample.risk(names) for sample in self._samples], self._stacked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,11 +231,6 @@ def _mixture_of(factor: Factor) -> _NamedMixture:
     return _NamedMixture(mixture.theta, mixture.rest, mixture.others, None, names)
 
 
-def turns(sampled: int, stacked: int) -> list[int]:
-    """The sampled prior used for each prior of a stack: the first for itself, others in turn."""
-    return [0, *(1 + i % (sampled - 1) for i in range(stacked - 1))]
-
-
 @dataclass(frozen=True)
 class _Sample:
     """Drawn reports of a part and what they say under one prior; all sums are kept as logs."""
@@ -284,19 +242,11 @@ class _Sample:
     reported: dict[str, Index]
     epsilon: float
 
-    @classmethod
-    def drawn(
-        cls,
-        mixtures: list[_NamedMixture],
-        blocks: list[PriorTable],
-        chance: tuple[int, np.random.Generator],
-        epsilon: float,
-    ) -> _Sample:
-        draws, rng = chance
-        true = draw_true(blocks, draws, rng)
-        kept = rng.random((draws, len(mixtures))) < [mixture.theta for mixture in mixtures]
-        reported = _draw_reported(mixtures, kept, true, rng)
-        return cls(mixtures, blocks, kept, true, reported, epsilon)
+    def _at(self, rows: Any) -> _Sample:
+        """Some of the draws."""
+        true = {name: codes[rows] for name, codes in self.true.items()}
+        reported = {name: codes[rows] for name, codes in self.reported.items()}
+        return replace(self, kept=self.kept[rows], true=true, reported=reported)
 
     @cached_property
     def _groups(self) -> dict[str, int]:
@@ -316,78 +266,89 @@ class _Sample:
         ]
         return list(product(*able))
 
-    def risk(self) -> Risk:
-        """Of the whole part."""
-        rows = np.arange(len(self.kept))
-        chance, drawn, best = self._guessed(range(len(self.mixtures)), self._sets({}), rows)
-        largest = math.prod(float(block.tables.max()) for block in self.blocks)
-        likely = np.sum([self._likely(g, rows) for g in range(len(self.mixtures))], axis=0)
-        return self._risk(drawn, best, (likely - chance) / math.log(2), largest)
-
-    def risk_of_group(self, names: tuple[str, ...]) -> Risk:
-        """Of one group's joint answer, to someone who knows which of the other groups kept."""
-        target = self._groups[names[0]]
-        prior = [margin for block in self.blocks if (margin := block.marginal(names)) is not None]
+    def risk(self, names: Sequence[str]) -> Risk:
+        """Of the part, of an attribute, or of a group to one who knows which others kept."""
+        if len(names) == 1:
+            return self._risk_of_attribute(names[0])
+        others = [g for g, mixture in enumerate(self.mixtures) if mixture.names[0] not in names]
+        kept, pattern = np.unique(self.kept[:, others], axis=0, return_inverse=True)
         draws = np.empty((3, len(self.kept)))
-        others = np.delete(self.kept, target, axis=1)
-        for flags in np.unique(others, axis=0):
-            rows = np.flatnonzero((others == flags).all(axis=1))
-            decided = dict(enumerate(np.insert(flags, target, True).tolist()))
-            sets = self._sets({g: flag for g, flag in decided.items() if g != target})
-            chance, drawn, best = self._guessed([target], sets, rows)
-            likely = self._likely(target, rows) + self._rest_given(target, decided, rows)
-            draws[:, rows] = drawn, best, (likely - chance) / math.log(2)
-        largest = math.prod(float(block.tables.max()) for block in prior)
-        return self._risk(draws[0], draws[1], draws[2], largest)
+        for number, flags in enumerate(kept.tolist()):
+            rows = np.flatnonzero(pattern.ravel() == number)
+            draws[:, rows] = self._at(rows)._guessed(names, dict(zip(others, flags, strict=True)))
+        margins = filter(None, (block.marginal(names) for block in self.blocks))
+        return self._risk(draws, math.prod(float(block.tables.max()) for block in margins))
 
-    def _rest_given(self, target: int, decided: Mapping[int, bool], rows: Index) -> Array:
-        """log of the chance of all other reports, given the true answers of one group."""
-        names = self.mixtures[target].names
-        total: Array = np.zeros(len(rows))
+    def _guessed(self, names: Sequence[str], fixed: Mapping[int, bool]) -> tuple[Array, ...]:
+        """How often guesses of these answers are right, drawn and best, and what reports tell.
+
+        `fixed` says which of the other groups kept the truth.
+        """
+        terms: dict[Step, list[Array]] = {Step.TOTAL: [], Step.SQUARES: [], Step.PEAK: []}
+        for flags, (step, logs) in product(self._sets(fixed), terms.items()):
+            term = self._weight(flags, step, fixed)
+            for block in self.blocks:
+                table = self._table(block, flags, names)
+                table = table**2 if step is Step.SQUARES else table
+                table = self._moved(table, block, flags, step, names)
+                term = term + _logs(table[self._cell(block)])
+            logs.append(term)
+        chance = np.logaddexp.reduce(terms[Step.TOTAL])
+        likely: Array = -chance
         for g, mixture in enumerate(self.mixtures):
-            if g != target:
-                total += math.log(mixture.theta if decided[g] else mixture.rest)
+            if g in fixed:
+                likely += math.log(mixture.theta if fixed[g] else mixture.rest)
+            else:  # M[y, x], x the truth behind each report
+                same = [self.true[name] == self.reported[name] for name in mixture.names]
+                kept = _logs(mixture.theta * np.logical_and.reduce(same))
+                likely += np.logaddexp(self._replaced(mixture, self.true), kept)
+        # The chance of all other reports, given the true answers.
+        decided = tuple(fixed.get(g, True) for g in range(len(self.mixtures)))
         for block in self.blocks:
-            table = self._table(block, tuple(decided.values()))
-            total += _logs(table[self._at(block, rows, names)])
+            likely += _logs(self._table(block, decided)[self._cell(block, names)])
             margin = block.marginal(names)
             if margin is not None:
-                total -= _logs(margin.tables[self._at(margin, rows, names)])
-        return total
+                likely -= _logs(margin.tables[self._cell(margin, names)])
+        drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
+        best = np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
+        return drawn, best, likely / math.log(2)
 
-    def risk_of(self, name: str) -> Risk:
+    def _risk_of_attribute(self, name: str) -> Risk:
         """Of one attribute, to someone who sees all reports of the part."""
         block = next(block for block in self.blocks if name in block.names)
         axis = block.names.index(name)
         prior = block.tables.sum(axis=tuple(i for i in range(block.tables.ndim) if i != axis))
-        rows = np.arange(min(len(self.kept), max(_FEWEST, _AT_ONCE // prior.size)))
-        chance, code = self._chance[rows], self.reported[name][rows]
-        share: Array = np.zeros((len(rows), prior.size))
+        most = max(_FEWEST, _AT_ONCE // prior.size)
+        if len(self.kept) > most:
+            return self._at(slice(most))._risk_of_attribute(name)
+        code = self.reported[name]
+        share: Array = np.zeros((len(code), prior.size))
         for flags, (total, impossible) in self._totals.items():
-            log_chance = self._sent(block, flags, rows)
+            log_chance = _logs(self._table(block, flags)[self._cell(block)])
             silent = np.isneginf(log_chance)
-            rest = total[rows] - np.where(silent, 0.0, log_chance) - chance
-            scale = np.where(impossible[rows] > silent, 0.0, np.exp(rest))
+            rest = total - np.where(silent, 0.0, log_chance) - self._chance
+            scale = np.where(impossible > silent, 0.0, np.exp(rest))
             if flags[self._groups[name]]:
-                share[rows, code] += scale * np.exp(log_chance)
+                share[np.arange(len(code)), code] += scale * np.exp(log_chance)
             else:
                 table = np.moveaxis(self._table(block, flags, [name]), axis, -1)
-                at = self._at(block, rows)
-                left = table[at[:axis] + at[axis + 1 :]]
+                cell = self._cell(block)
+                left = table[cell[:axis] + cell[axis + 1 :]]
                 share += scale[:, None] * left * self._others[name][code]
         share /= share.sum(axis=1, keepdims=True)
         ratio = np.divide(share, prior, out=np.ones_like(share), where=share > 0)
         bits = (share * np.log2(ratio)).sum(axis=1)
-        return self._risk((share**2).sum(axis=1), share.max(axis=1), bits, float(prior.max()))
+        draws = np.stack([(share**2).sum(axis=1), share.max(axis=1), bits])
+        return self._risk(draws, float(prior.max()))
 
     @cached_property
     def _totals(self) -> dict[Flags, tuple[Array, Array]]:
         """For every S: the log of its term of J(y) as far as finite, and how many factors are 0."""
-        rows, totals = np.arange(len(self.kept)), {}
+        totals = {}
         for flags in self._sets({}):
-            total, impossible = self._weight(flags, rows, Step.TOTAL, []), np.zeros(len(rows))
+            total, impossible = self._weight(flags, Step.TOTAL), np.zeros(len(self.kept))
             for block in self.blocks:
-                log_chance = self._sent(block, flags, rows)
+                log_chance = _logs(self._table(block, flags)[self._cell(block)])
                 impossible += np.isneginf(log_chance)
                 total = total + np.where(np.isneginf(log_chance), 0.0, log_chance)
             totals[flags] = total, impossible
@@ -399,56 +360,24 @@ class _Sample:
         terms = [np.where(zeros > 0, -np.inf, total) for total, zeros in self._totals.values()]
         return np.asarray(np.logaddexp.reduce(terms))
 
-    def _guessed(
-        self, targets: Collection[int], sets: Sequence[Flags], rows: Index
-    ) -> tuple[Array, Array, Array]:
-        """log J(y), and how often guesses of the true answers of the targets are right."""
-        names = [name for g in targets for name in self.mixtures[g].names]
-        terms: dict[Step, list[Array]] = {Step.TOTAL: [], Step.SQUARES: [], Step.PEAK: []}
-        for flags, (step, logs) in product(sets, terms.items()):
-            term = self._weight(flags, rows, step, targets)
-            for block in self.blocks:
-                table = self._table(block, flags, names)
-                moved = self._moved(
-                    table**2 if step is Step.SQUARES else table, block, flags, step, names
-                )
-                term = term + _logs(moved[self._at(block, rows)])
-            logs.append(term)
-        chance = np.logaddexp.reduce(terms[Step.TOTAL])
-        drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
-        return chance, drawn, np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
-
-    def _weight(self, flags: Flags, rows: Index, step: Step, targets: Collection[int]) -> Array:
+    def _weight(self, flags: Flags, step: Step, fixed: Collection[int] = ()) -> Array:
         """Sum of log w_g(S); what kept the truth may also have been replaced by it."""
-        total: Array = np.zeros(len(rows))
+        total: Array = np.zeros(len(self.kept))
+        power = 2 if step is Step.SQUARES else 1
         for g, (mixture, kept) in enumerate(zip(self.mixtures, flags, strict=True)):
-            power = 2 if step is Step.SQUARES else 1
-            plain = power * math.log(mixture.theta if kept else mixture.rest)
-            if not kept or step is Step.TOTAL or g not in targets:
-                total += plain
-                continue
-            both = np.exp(self._replaced(mixture, self.reported, rows))
             theta = mixture.theta
+            if not kept or step is Step.TOTAL or g in fixed:
+                total += power * math.log(theta if kept else mixture.rest)
+                continue
+            both = np.exp(self._replaced(mixture, self.reported))
             total += np.log(theta * (theta + 2 * both) if power == 2 else theta + both)
         return total
 
-    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index], rows: Index) -> Array:
+    def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index]) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
-        logs = [_logs(b[self.reported[n][rows], true[n][rows]]) for n, b in parts]
+        logs = [_logs(b[self.reported[n], true[n]]) for n, b in parts]
         return np.asarray(_logs(np.array(mixture.rest)) + np.sum(logs, axis=0))
-
-    def _likely(self, group: int, rows: Index) -> Array:
-        """log M[y, x] of one group, x the truth behind each report."""
-        mixture = self.mixtures[group]
-        likely = self._replaced(mixture, self.true, rows)
-        same = [self.true[n][rows] == self.reported[n][rows] for n in mixture.names]
-        kept = _logs(mixture.theta * np.logical_and.reduce(same))
-        return np.asarray(np.logaddexp(likely, kept))
-
-    def _sent(self, block: PriorTable, flags: Flags, rows: Index) -> Array:
-        """log t_b,S(y) of each draw."""
-        return _logs(self._table(block, flags)[self._at(block, rows)])
 
     def _table(self, block: PriorTable, flags: Flags, left: Collection[str] = ()) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
@@ -464,17 +393,14 @@ class _Sample:
                 table = along_axis(DenseKernel(self._others[name]), step, table, axis)
         return table
 
-    def _at(self, block: PriorTable, rows: Index, true: Collection[str] = ()) -> tuple[Index, ...]:
+    def _cell(self, block: PriorTable, true: Collection[str] = ()) -> tuple[Index, ...]:
         """Where each draw is found in a table: its reports, or its truth for some attributes."""
-        return tuple(
-            (self.true if name in true else self.reported)[name][rows] for name in block.names
-        )
+        return tuple((self.true if name in true else self.reported)[name] for name in block.names)
 
-    def _risk(self, drawn: Array, best: Array, bits: Array, largest: float) -> Risk:
+    def _risk(self, draws: Array, largest: float) -> Risk:
         """Means over the reports, with the variances of the means."""
         slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
-        worst = bound_on_posterior(largest, self.epsilon)
-        return sampled((drawn, best, bits), worst, largest, slack)
+        return sampled(draws, bound_on_posterior(largest, self.epsilon), largest, slack)
 
 
 def draw_true(
@@ -595,53 +521,55 @@ Scopes = PerScope[Scope]
 
 def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
     """Every scope of a design under a prior."""
-    channel = design.channel(design.schema.names)
+    channel, level = design.channel(design.schema.names), limits.level
     parts = [_risks(factors, prior, limits) for factors in parts_of(channel.factors, prior)]
     by_name = {name: part for part in parts for name in part.names}
-    parts_alone = {part.names: part for part in parts}
-    groups = [
-        parts_alone.get(group.attributes)
-        or _risks(design.channel(group.attributes).factors, prior, limits)
-        for group in design.groups
-    ]
-    group_of = {name: group for group in groups for name in group.names}
+    whole = {part.names: part.risk(part.names) for part in parts}
+    # A group that is a part of its own is measured already.
+    alone = {
+        names: by_name[names[0]]
+        if names in whole
+        else _risks(design.channel(names).factors, prior, limits)
+        for names in (group.attributes for group in design.groups)
+    }
     attributes = {}
     for name in design.schema.names:
-        if (
-            len(design.jointly_reported([name])) > 1
-        ):  # a matrix over several attributes: no own report
-            single = group_of[name].attribute(name)
+        jointly_reported = design.jointly_reported([name])
+        if len(jointly_reported) > 1:  # a matrix over several attributes: no own report
+            single = alone[design.group_of(name).attributes].risk([name])
         else:
-            single = risk_of_all(part_of(design.channel([name]).factors, prior))
+            single = risk_of(part_of(design.channel([name]).factors, prior), [name])
         attributes[name] = Scope(
             names=(name,),
-            epsilon=design.channel(design.jointly_reported([name])).epsilon,
-            alone=single.figures(limits.level),
-            from_record=by_name[name].attribute(name).figures(limits.level),
+            epsilon=design.channel(jointly_reported).epsilon,
+            alone=single.figures(level),
+            from_record=by_name[name].risk([name]).figures(level),
             exact=by_name[name].exact,
         )
-    whole = together(part.whole for part in parts).figures(limits.level)
-    record = Scope(design.schema.names, channel.epsilon, whole, whole, all(p.exact for p in parts))
-    scopes = (
-        Scope(
-            names=group.attributes,
-            epsilon=design.channel(group.attributes).epsilon,
-            alone=alone.whole.figures(limits.level),
-            from_record=by_name[group.attributes[0]].group(group.attributes).figures(limits.level),
-            exact=by_name[group.attributes[0]].exact,
-            weakest=min(attributes[name].alone.pse for name in group.attributes),
+    scopes = []
+    for group in design.groups:
+        names, part = group.attributes, by_name[group.attributes[0]]
+        scopes.append(
+            Scope(
+                names=names,
+                epsilon=design.channel(names).epsilon,
+                alone=(whole.get(names) or alone[names].risk(names)).figures(level),
+                from_record=(whole.get(names) or part.risk(names)).figures(level),
+                exact=part.exact,
+                weakest=min(attributes[name].alone.pse for name in names),
+            )
         )
-        for group, alone in zip(design.groups, groups, strict=True)
-    )
+    figures = together(whole.values()).figures(level)
+    exact = all(part.exact for part in parts)
+    record = Scope(design.schema.names, channel.epsilon, figures, figures, exact)
     return Scopes(attributes, tuple(scopes), record)
 
 
 def risk_in_record(design: Design, prior: Prior, name: str, limits: Limits) -> Risk:
     """The risk of one attribute, to someone who holds the whole reported record."""
-    channel = design.channel(design.schema.names)
-    parts = parts_of(channel.factors, prior)
-    own = next(part for part in parts if any(name in factor.names for factor in part))
-    return _risks(own, prior, limits).attribute(name)
+    parts = parts_of(design.channel(design.schema.names).factors, prior)
+    own_part = next(part for part in parts if any(name in factor.names for factor in part))
+    return _risks(own_part, prior, limits).risk([name])
 
 
 def parts_of(factors: Sequence[Factor], prior: Prior) -> list[list[Factor]]:
@@ -662,25 +590,22 @@ class _Exact:
         self.names = tuple(name for factor in factors for name in factor.names)
         self._factors, self._prior, self._cells = factors, prior.marginal(self.names), cells
 
-    @cached_property
-    def whole(self) -> Risk:
-        """Of the whole part."""
-        return self._over(risk_of_all)
-
-    def group(self, names: tuple[str, ...]) -> Risk:
-        """Of the joint answer of one group, to someone who sees all reports of the part."""
-        if len(self._factors) == 1:
-            return self.whole
-        axis = [factor.names for factor in self._factors].index(names)
-        return self._over(lambda part: risk_of_group(part, axis))
-
-    def attribute(self, name: str) -> Risk:
-        """Of one attribute, to someone who sees all reports of the part."""
-        return self._over(lambda part: risk_of_attribute(part, name))
-
-    def _over(self, find: Callable[[JointGroups], Risk]) -> Risk:
-        chunks = _chunks(self._prior, self._cells)
-        return stacked([find(part_of(self._factors, chunk)) for chunk in chunks])
+    def risk(self, names: Sequence[str]) -> Risk:
+        """Of the part, of one of its groups or of an attribute, to one who sees all its reports."""
+        prior, risks = self._prior, []
+        step = max(1, _AT_ONCE // self._cells)  # as many priors at once as fit in memory
+        for start in range(0, prior.stacked, step):
+            ends = [
+                slice(start, start + step) if b.tables.shape[-1] > 1 else slice(1)
+                for b in prior.blocks
+            ]
+            blocks = [
+                PriorTable(b.names, b.tables[..., end])
+                for b, end in zip(prior.blocks, ends, strict=True)
+            ]
+            chunk = Prior(prior.schema, tuple(blocks), prior.source)
+            risks.append(risk_of(part_of(self._factors, chunk), names))
+        return stacked(risks)
 
 
 def _risks(factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Exact | Sampled:
@@ -691,20 +616,7 @@ def _risks(factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Exact | 
     )
     if cells <= limits.max_cells:
         return _Exact(factors, prior, cells)
-    return Sampled(factors, prior, limits.drawn, limits.rng)
-
-
-def _chunks(prior: Prior, cells: int) -> Iterator[Prior]:
-    """The stack of priors in parts that fit in memory."""
-    step = max(1, _AT_ONCE // cells)
-    for start in range(0, prior.stacked, step):
-        blocks = [
-            PriorTable(
-                b.names, b.tables[..., start : start + step] if b.tables.shape[-1] > 1 else b.tables
-            )
-            for b in prior.blocks
-        ]
-        yield Prior(prior.schema, tuple(blocks), prior.source)
+    return Sampled(factors, prior, limits)
 
 
 @dataclass(frozen=True)
