@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,16 +83,20 @@ class Disclosed:
         """The bound if it limits anything."""
         return None if self.bound is None or self.bound >= NO_LIMIT else self.bound
 
+    @property
+    def map_privacy(self) -> float | None:
+        """How often the best guess is wrong, at the pessimistic end of the range."""
+        right = self.accuracy if self.span is None else self.span[1]
+        return None if right is None else max(1 - right, 0.0)
+
 
 @dataclass(frozen=True)
-class Disclosure:
-    """Every attribute and the record; `warning` is shown before anything else.
+class Disclosure(PerScope[Disclosed]):
+    """Every attribute, every group and the record; `warning` is shown before anything else.
 
     `assessment` is what was estimated from reported records, None if there are none.
     """
 
-    attributes: Mapping[str, Disclosed]
-    record: Disclosed
     warning: str | None = None
     assessment: Assessment | None = None
 
@@ -112,22 +116,33 @@ def disclosure(
     """
     if assessment is not None:
         return _assessed(assessment, scopes)
-    reports = DesignReports(design)
-    bounds: dict[str, Bound] = {}
+    reports, bounds = DesignReports(design), dict[str, Bound]()
     for name in scopes.attributes:
         shares = prior.table([name])
         if shares.shape[1] == 1:  # not of a prior that is only estimated
             bounds[name] = reports.bound(name, shares[:, 0].tolist())
-    attributes = {
-        name: _disclosed(scope, prior.ties_all, bounds.get(name))
-        for name, scope in scopes.attributes.items()
-    }
     least = None
     if bounds:  # whoever guesses all answers right guesses each one right
         accuracy = min(bound.accuracy for bound in bounds.values())
         least = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
-    record = _disclosed(scopes.record, prior.ties_all, least)
-    return Disclosure(attributes, record, None if prior.ties_all else NOT_KNOWN)
+    tied = prior.ties_all
+    return Disclosure(
+        {name: _disclosed(s, tied, bounds.get(name)) for name, s in scopes.attributes.items()},
+        tuple(_disclosed(scope, tied, None) for scope in scopes.groups),
+        _disclosed(scopes.record, tied, least),
+        None if tied else NOT_KNOWN,
+    )
+
+
+def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
+    figures = scope.from_record if known else None
+    return Disclosed(
+        accuracy=getattr(figures, "accuracy", None),
+        pse=getattr(figures, "pse", None),
+        worst_posterior=getattr(figures, "worst_posterior", None),
+        bound=None if bound is None else bound.accuracy,
+        worst_bound=None if bound is None else bound.worst_posterior,
+    )
 
 
 def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
@@ -145,17 +160,21 @@ def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
 
 def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
     """Estimates with their ranges, and bounds at 95 % confidence."""
-    attributes = {
-        name: _from_reports(assessed, _central(scopes.attributes[name].alone))
-        for name, assessed in assessment.attributes.items()
-    }
+    attributes = {}
+    for name, scope in scopes.attributes.items():
+        central, alone = scope.alone.central, scope.alone.accuracy
+        alone = alone if central is None else 1 - central[1]
+        attributes[name] = _from_reports(assessment.of((name,)), alone)
     record = _from_reports(assessment.record, 0.0)
-    hidden = any(assessed.accuracy is None for assessed in (*attributes.values(), record))
+    groups = [
+        _disclosed(s, assessment.of(s.names).known("map_privacy"), None) for s in scopes.groups
+    ]
+    hidden = any(disclosed.accuracy is None for disclosed in (*attributes.values(), record))
     texts = [HIDDEN, MISSED] if hidden else [MISSED]
     if assessment.n_records < MIN_RECORDS:
         texts = [TOO_FEW]
     warning = " ".join(text.format(n=assessment.n_records) for text in texts)
-    return Disclosure(attributes, record, warning, assessment)
+    return Disclosure(attributes, tuple(groups), record, warning, assessment)
 
 
 def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
@@ -173,22 +192,6 @@ def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
         bound=max(bound.accuracy, accuracy),
         worst_bound=bound.worst_posterior,
         confidence=CONFIDENCE,
-    )
-
-
-def _central(figures: Figures) -> float:
-    """The estimate of how often the best guess is right."""
-    return figures.accuracy if figures.central is None else 1 - figures.central[1]
-
-
-def _disclosed(scope: Scope, tied: bool, bound: Bound | None) -> Disclosed:
-    figures = scope.from_record
-    return Disclosed(
-        accuracy=figures.accuracy if tied else None,
-        pse=figures.pse if tied else None,
-        worst_posterior=figures.worst_posterior if tied else None,
-        bound=None if bound is None else bound.accuracy,
-        worst_bound=None if bound is None else bound.worst_posterior,
     )
 
 

@@ -8,7 +8,7 @@ figures of the papers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +72,23 @@ MINED = (
 )
 
 
+#: By the title of a table: the figure that it compares, its upper bound, and the same for someone
+#: who holds the published model.
+_COMPARED = {
+    "best guess right": ("accuracy", "bound", "accuracy_with_model"),
+    "most certain": ("worst_posterior", "worst_bound", "worst_with_model"),
+}
+_ROUNDED = {
+    "pse": rounding.down,
+    "map_privacy": rounding.down,
+    "worst_posterior": rounding.up,
+    "information": rounding.up,
+}
+
+
 def tables(report: Report) -> list[Table]:
     """All tables of a report."""
-    listed = [guess_table(report), certainty_table(report), analyst_table(report)]
+    listed = [*(adversary_table(report, title) for title in _COMPARED), analyst_table(report)]
     if report.after_mining:
         listed.append(mined_table(report.after_mining))
     if report.repeated is not None:
@@ -105,84 +119,43 @@ def columns(report: Report) -> list[tuple[str, str]]:
     return adversaries
 
 
-def guess_table(report: Report) -> Table:
-    """How often the best guess is right, by adversary."""
-    return _by_adversary(
-        report,
-        "best guess right",
-        lambda figures: figures.accuracy,
-        _estimate,
-        lambda held: held.bound,
-        lambda mined: mined.accuracy_with_model,
-    )
-
-
-def certainty_table(report: Report) -> Table:
-    """The largest posterior, by adversary."""
-    return _by_adversary(
-        report,
-        "most certain",
-        lambda figures: figures.worst_posterior,
-        lambda held: _shown(held.worst_posterior),
-        lambda held: held.worst_bound,
-        lambda mined: mined.worst_with_model,
-    )
-
-
-def _by_adversary(
-    report: Report,
-    title: str,
-    of: Callable[[Figures], float],
-    estimate: Callable[[Disclosed], str],
-    bound: Callable[[Disclosed], float | None],
-    with_model: Callable[[AfterMining], float | None],
-) -> Table:
-    mined = report.after_mining
-    rows = []
+def _rows(report: Report) -> Iterator[tuple[str, Scope, Disclosed]]:
+    """Each attribute, each group of several attributes and the record, as far as they differ."""
     for name, scope in report.attributes.items():
-        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
-        last = [_shown(with_model(mined[name]), "") if name in mined else ""] if mined else []
-        rows.append(
-            [
-                name,
-                rounding.up(scope.alone.largest_prior),
-                rounding.up(of(scope.alone)),
-                estimate(disclosed),
-                _limit(bound(disclosed)),
-                _shown(None if others is None else of(others)),
-                *last,
-            ]
-        )
-    for name, group in _several(report):
-        alone = of(group.alone) if report.prior.ties(group.names) else None
-        figures = report.record_figures(group)
-        whole = None if figures is None else of(figures)
-        before = _shown(group.alone.largest_prior if report.prior.ties(group.names) else None)
-        cells = [before, _shown(alone), _shown(whole), "", "", *([""] if mined else [])]
-        rows.append([name, *cells])
+        yield name, scope, report.disclosure.attributes[name]
+    groups = zip(report.groups, report.disclosure.groups, strict=True)
+    for number, (scope, disclosed) in enumerate(groups, start=1):
+        if len(scope.names) > 1:
+            yield f"group {number}", scope, disclosed
     if len(report.attributes) > 1:
-        disclosed = report.disclosure.record
-        before = _shown(report.record.alone.largest_prior if report.prior.ties_all else None)
-        cells = [
-            before,
-            "",
-            estimate(disclosed),
-            _limit(bound(disclosed)),
-            "",
-            *([""] if mined else []),
+        yield "record", report.record, report.disclosure.record
+
+
+def adversary_table(report: Report, title: str) -> Table:
+    """How often the best guess is right, or the largest posterior, by adversary."""
+    figure, bound, with_model = _COMPARED[title]
+    rows = []
+    for name, scope, disclosed in _rows(report):
+        alone = scope.alone if report.prior.ties(scope.names) else None
+        whole = _shown(getattr(disclosed, figure))
+        if figure == "accuracy" and disclosed.accuracy is not None and disclosed.span is not None:
+            low, high = disclosed.span
+            whole = rounding.up(disclosed.accuracy, 2)
+            whole += f" ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
+        row = [
+            name,
+            _shown(getattr(alone, "largest_prior", None)),
+            "" if scope is report.record else _shown(getattr(alone, figure, None)),
+            whole,
+            _limit(getattr(disclosed, bound)),
         ]
-        rows.append(["record", *cells])
+        single = len(scope.names) == 1
+        row.append(_shown(getattr(report.knowing_others[name], figure, None)) if single else "")
+        if report.after_mining:
+            mined = report.after_mining.get(name) if single else None
+            row.append(_shown(getattr(mined, with_model, None), ""))
+        rows.append(row)
     return Table([title, *(name for name, _ in columns(report))], rows)
-
-
-def _estimate(disclosed: Disclosed) -> str:
-    """The best guess from the whole record, with the range of its estimate."""
-    if disclosed.accuracy is None or disclosed.span is None:
-        return _shown(disclosed.accuracy)
-    low, high = disclosed.span
-    return (
-        f"{rounding.up(disclosed.accuracy, 2)} ({rounding.down(low, 2)} to {rounding.up(high, 2)})"
-    )
 
 
 def _shown(value: float | None, missing: str = UNKNOWN) -> str:
@@ -197,39 +170,23 @@ def _limit(bound: float | None) -> str:
     return rounding.up(bound) if bound < NO_LIMIT else "no limit"
 
 
-def _several(report: Report) -> list[tuple[str, Scope]]:
-    """Groups of several attributes, numbered; others are their attribute."""
-    numbered = enumerate(report.groups, start=1)
-    return [(f"group {i}", group) for i, group in numbered if len(group.names) > 1]
-
-
 def analyst_table(report: Report) -> Table:
     """The papers' figures: own report, whole record (*), other true answers known (+)."""
+    guesses, heads = ("pse", "map_privacy"), ("epsilon", "PSE", "MAP", "bits")
     rows = []
-    for name, scope in report.attributes.items():
-        disclosed, others = report.disclosure.attributes[name], report.knowing_others[name]
-        rows.append(
-            [
-                name,
-                rounding.epsilon(scope.epsilon),
-                *_own(scope.alone),
-                *_held(disclosed),
-                *_own(others)[:2],
-            ]
-        )
-    for name, group in _several(report):
-        alone = _own(group.alone if report.prior.ties(group.names) else None)
-        figures = report.record_figures(group)
-        whole = [SHORT_UNKNOWN] * 2 if figures is None else _own(figures)[:2]
-        rows.append([name, rounding.epsilon(group.epsilon), *alone, *whole, "", ""])
-    if report.epsilon_disguised is not None:
-        rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
-    if len(report.attributes) > 1:
-        whole = _held(report.disclosure.record)
-        bits = rounding.up(report.record.alone.information) if report.prior.ties_all else ""
-        cells = [rounding.epsilon(report.record.epsilon), "", "", bits, *whole, "", ""]
-        rows.append(["record", *cells])
-    return Table(("", "epsilon", "PSE", "MAP", "bits", "PSE*", "MAP*", "PSE+", "MAP+"), rows)
+    for name, scope, disclosed in _rows(report):
+        alone = scope.alone if report.prior.ties(scope.names) else None
+        own = _cells(alone, *guesses, "information")
+        if scope is report.record:
+            if report.epsilon_disguised is not None:
+                rows.append(["disguised", rounding.epsilon(report.epsilon_disguised), *[""] * 7])
+            own = ["", "", "" if alone is None else own[2]]
+        whole = _cells(None if disclosed.accuracy is None else disclosed, *guesses)
+        others = ["", ""]
+        if len(scope.names) == 1:
+            others = _cells(report.knowing_others[name], *guesses)
+        rows.append([name, rounding.epsilon(scope.epsilon), *own, *whole, *others])
+    return Table(("", *heads, "PSE*", "MAP*", "PSE+", "MAP+"), rows)
 
 
 def signs(table: Table) -> str:
@@ -238,26 +195,10 @@ def signs(table: Table) -> str:
     return f"{_SIGNS}   {SHORT_UNKNOWN} not known" if unknown else _SIGNS
 
 
-def _own(figures: Figures | None) -> list[str]:
-    """PSE, MAP privacy and bits."""
-    if figures is None:
-        return [SHORT_UNKNOWN] * 3
-    shown = [
-        rounding.down(figures.pse),
-        rounding.down(figures.map_privacy),
-    ]
-    return [*shown, rounding.up(figures.information)]
-
-
-def _held(disclosed: Disclosed) -> list[str]:
-    """PSE and MAP privacy, at the pessimistic end of the range."""
-    if disclosed.accuracy is None:
-        return [SHORT_UNKNOWN] * 2
-    right = disclosed.accuracy if disclosed.span is None else disclosed.span[1]
-    return [
-        SHORT_UNKNOWN if disclosed.pse is None else rounding.down(disclosed.pse),
-        rounding.down(max(1 - right, 0.0)),
-    ]
+def _cells(figures: object, *names: str, unknown: str = SHORT_UNKNOWN) -> list[str]:
+    """Figures of privacy rounded down, of risk rounded up."""
+    values = ((name, getattr(figures, name, None)) for name in names)
+    return [unknown if value is None else _ROUNDED[name](value) for name, value in values]
 
 
 def scope_columns(report: Report) -> dict[str, list[Any]]:
@@ -300,41 +241,24 @@ def mined_table(attributes: Mapping[str, AfterMining]) -> Table:
 
 def repeated_table(figures: Repeated, known: bool) -> Table:
     """After several reports of one person; `known`: how answers go together."""
-    head = [
-        f"{figures.reports} reports",
-        "epsilon",
-        "PSE",
-        "MAP",
-        "worst",
-        "PSE*",
-        "MAP*",
-        "worst*",
-    ]
+    names = ("pse", "map_privacy", "worst_posterior")
+
+    def whole(record: Figures | None) -> list[str]:
+        return _cells(record, *names, unknown="") if known else [UNKNOWN] * 3
+
     rows = [
         [
             name,
-            rounding.epsilon(epsilon),
-            *_three(alone),
-            *(_three(figures.from_record[name]) if known else [UNKNOWN] * 3),
+            rounding.epsilon(figures.epsilon[name]),
+            *_cells(alone, *names, unknown=""),
+            *whole(figures.from_record[name]),
         ]
-        for (name, alone), epsilon in zip(
-            figures.attributes.items(), figures.epsilon.values(), strict=True
-        )
+        for name, alone in figures.attributes.items()
     ]
-    record = _three(figures.record) if known else [UNKNOWN] * 3
-    last = ["record", rounding.epsilon(figures.record_epsilon), "", "", "", *record]
-    return Table(head, [*rows, last])
-
-
-def _three(figures: Figures | None) -> list[str]:
-    """PSE, MAP privacy and worst posterior; empty where they could not be computed."""
-    if figures is None:
-        return ["", "", ""]
-    return [
-        rounding.down(figures.pse),
-        rounding.down(figures.map_privacy),
-        rounding.up(figures.worst_posterior),
-    ]
+    epsilon = rounding.epsilon(figures.record_epsilon)
+    rows.append(["record", epsilon, "", "", "", *whole(figures.record)])
+    heads = ("epsilon", "PSE", "MAP", "worst", "PSE*", "MAP*", "worst*")
+    return Table((f"{figures.reports} reports", *heads), rows)
 
 
 # Sentences for respondents. Each states what it assumes, and counts are rounded so that nothing
