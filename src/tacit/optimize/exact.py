@@ -23,13 +23,7 @@ from scipy.linalg import null_space
 
 from tacit.core.arrays import TINY, Array
 from tacit.errors import DesignError
-from tacit.optimize.posteriors import (
-    BoundedRatios,
-    CappedPosteriors,
-    PosteriorFamily,
-    PricedPosteriors,
-    Prices,
-)
+from tacit.optimize import posteriors as families
 from tacit.optimize.problem import FrontProblem, SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
 from tacit.records import Progress
@@ -53,21 +47,20 @@ def reduced(
     accuracy = problem.room(accuracy)
     limit = problem.trace_of(problem.mse_of(solution.value) * (1 + tolerance))
     posteriors, weights = _without_loss(solution.posteriors, solution.weights)
-    few = replace(solution, posteriors=posteriors, weights=weights)
-    few = solved_weights(posteriors, weights, problem, accuracy) or few
+    few = solved_weights(posteriors, weights, problem, accuracy)
+    few = few or replace(solution, posteriors=posteriors, weights=weights)
     for _ in range(3):
         fewer = _fewest(few, problem, accuracy, limit)
         if len(fewer.weights) == len(few.weights):
             break
         few = fewer
-    return _ordered(_balanced(few, problem))
-
-
-def _balanced(solution: WeightSolution, problem: FrontProblem) -> WeightSolution:
-    """The same weights, changed as little as needed for the posteriors to average to the prior."""
-    off = problem.p - solution.weights @ solution.posteriors
-    change = np.linalg.lstsq(solution.posteriors.T * solution.weights, off, rcond=1e-13)[0]
-    return replace(solution, weights=solution.weights * (1 + np.clip(change, -0.5, 0.5)))
+    # The same weights, changed as little as needed for the posteriors to average to the prior.
+    off = problem.p - few.weights @ few.posteriors
+    change = np.linalg.lstsq(few.posteriors.T * few.weights, off, rcond=1e-13)[0]
+    few = replace(few, weights=few.weights * (1 + np.clip(change, -0.5, 0.5)))
+    # Reports in the order of what they point to: likeliest category first, surest first.
+    surest = few.posteriors.max(axis=1).round(6)
+    return few.take(np.lexsort([-few.weights, -surest, few.posteriors.argmax(axis=1)]))
 
 
 def _without_loss(posteriors: Array, weights: Array) -> tuple[Array, Array]:
@@ -163,13 +156,6 @@ def solved_weights(
         posteriors, near = posteriors[keep], solution.weights[keep]
 
 
-def _ordered(solution: WeightSolution) -> WeightSolution:
-    """Reports in the order of what they point to: likeliest category first, surest first."""
-    surest = solution.posteriors.max(axis=1).round(6)
-    order = np.lexsort([-solution.weights, -surest, solution.posteriors.argmax(axis=1)])
-    return replace(solution, posteriors=solution.posteriors[order], weights=solution.weights[order])
-
-
 _MOST_ROUNDS = 200
 _NEGLIGIBLE = 1e-7
 #: A wanted privacy is reached, not missed by a rounding.
@@ -237,13 +223,16 @@ def solve(
     """
     family = family_of(problem)
     accuracy = problem.room(accuracy)
-    columns, weights = _start(problem, family, near, accuracy)
+    columns, weights = (
+        (_start(problem, accuracy), None)
+        if near is None
+        else (near.weighing.posteriors, near.weighing.weights)
+    )
     for _ in range(_MOST_ROUNDS):
         solution = solve_weights(columns, problem.p, accuracy, weights)
-        prices = Prices(solution.gram, solution.linear, solution.multiplier)
-        offered = family.price(prices, 3 * problem.n)
+        offered = family.price(solution.prices, 3 * problem.n)
         proof = solution.certificate(problem.p, accuracy, offered.largest)
-        worth = prices.of(offered.posteriors)
+        worth = solution.prices.of(offered.posteriors)
         fresh = offered.posteriors[worth > 1e-9 * solution.value]
         # Where not all posteriors are priced the proof may stay loose; what is found then decides.
         search_proof = solution.certificate(problem.p, accuracy, float(worth.max()))
@@ -251,19 +240,26 @@ def solve(
         small = excess < gap / 2 * (solution.value - float(problem.p @ problem.p))
         if (small and np.isfinite(offered.largest)) or not len(fresh):
             break
-        used = _used(solution)
+        used = solution.take(solution.weights > _NEGLIGIBLE)
         columns = np.concatenate([used.posteriors, fresh])
         weights = np.append(used.weights, np.full(len(fresh), 1e-4))
     if near is None:
-        solution = _without_scaffold(problem, solution, offered, accuracy)
-    return ExactSolution(_used(solution), proof)
+        # The same on posteriors that were priced, without those that only made a start possible.
+        scaffold = {row.tobytes() for row in _start(problem, accuracy)}
+        stays = np.array([row.tobytes() not in scaffold for row in solution.posteriors])
+        columns = np.concatenate([solution.posteriors[stays], offered.posteriors])
+        weights = np.append(solution.weights[stays], np.full(len(offered.posteriors), 1e-3))
+        tried = None if stays.all() else solved_weights(columns, weights, problem, accuracy)
+        if tried is not None and tried.value <= solution.value * (1 + _ROUGH / 10):
+            solution = tried
+    return ExactSolution(solution.take(solution.weights > _NEGLIGIBLE), proof)
 
 
-def family_of(problem: FrontProblem) -> PosteriorFamily:
+def family_of(problem: FrontProblem) -> families.PosteriorFamily:
     """All posteriors that the bounds allow."""
     if problem.epsilon is None:
-        return CappedPosteriors(problem.n, problem.cap)
-    return BoundedRatios(problem.p, problem.cap, problem.ratio)
+        return families.CappedPosteriors(problem.n, problem.cap)
+    return families.BoundedRatios(problem.p, problem.cap, problem.ratio)
 
 
 def channel_of(solution: WeightSolution) -> Array:
@@ -272,18 +268,11 @@ def channel_of(solution: WeightSolution) -> Array:
     return np.asarray(joint / joint.sum(axis=0))
 
 
-def _start(
-    problem: FrontProblem,
-    family: PosteriorFamily,
-    near: ExactSolution | None,
-    accuracy: float,
-) -> tuple[Array, Array | None]:
+def _start(problem: FrontProblem, accuracy: float) -> Array:
     """Posteriors sure of each category, each with one on the other side of the prior: so some
     weights of them keep any accuracy above that of a channel that says nothing.
     """
-    if near is not None:
-        return near.weighing.posteriors, near.weighing.weights
-    p = problem.p
+    p, family = problem.p, family_of(problem)
     sure = family.sharpest()
     share = 0.5 * np.where(sure > 0, p / np.maximum(sure, TINY), np.inf).min(axis=1)
     room = (min(accuracy, problem.cap) - p.max()) / 4
@@ -291,26 +280,7 @@ def _start(
     other = (p - share * sure) / (1 - share)
     if problem.epsilon is not None:  # halfway to the prior is halfway inside the bound
         other = (other + 3 * p) / 4
-    return np.concatenate([sure, other, family.without_one()]), None
-
-
-def _without_scaffold(
-    problem: FrontProblem, solution: WeightSolution, offered: PricedPosteriors, accuracy: float
-) -> WeightSolution:
-    """The same on posteriors that were priced, without those that only made a start possible."""
-    scaffold = {row.tobytes() for row in _start(problem, family_of(problem), None, accuracy)[0]}
-    stays = np.array([row.tobytes() not in scaffold for row in solution.posteriors])
-    if stays.all():
-        return solution
-    columns = np.concatenate([solution.posteriors[stays], offered.posteriors])
-    near = np.append(solution.weights[stays], np.full(len(offered.posteriors), 1e-3))
-    tried = solved_weights(columns, near, problem, accuracy)
-    return solution if tried is None or tried.value > solution.value * (1 + _ROUGH / 10) else tried
-
-
-def _used(solution: WeightSolution) -> WeightSolution:
-    used = solution.weights > _NEGLIGIBLE
-    return replace(solution, posteriors=solution.posteriors[used], weights=solution.weights[used])
+    return np.concatenate([sure, other, family.without_one()])
 
 
 def prove(problem: FrontProblem, points: int = 16) -> tuple[Certificate, ...]:

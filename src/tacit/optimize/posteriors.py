@@ -12,7 +12,6 @@ local search finds good ones and a bound of Gilmore and Lawler's kind covers tho
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,27 +21,12 @@ from math import comb, floor
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
+from tacit.optimize.weight_solver import Prices
 
 #: Categories up to which every subset is priced.
 MOST_ENUMERATED = 20
 #: Vertices of the second kind up to which all are priced.
 _MOST_SPLIT = 2_000_000
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What a posterior r is worth: r^T gram r - linear^T r - multiplier * max(r)."""
-
-    gram: Array
-    linear: Array
-    multiplier: float
-
-    def of(self, posteriors: Array) -> Array:
-        """The worth of each row."""
-        quadratic = np.einsum("vx,xy,vy->v", posteriors, self.gram, posteriors)
-        return np.asarray(
-            quadratic - posteriors @ self.linear - self.multiplier * posteriors.max(axis=1)
-        )
 
 
 @dataclass(frozen=True)
@@ -53,32 +37,15 @@ class PricedPosteriors:
     largest: float
 
 
-class PosteriorFamily(ABC):
-    """Posteriors that a front may use."""
-
-    @abstractmethod
-    def sharpest(self) -> Array:
-        """For each category a posterior as sure of it as allowed, or nearly so, to start from."""
-
-    @abstractmethod
-    def without_one(self) -> Array:
-        """For each category a posterior that only excludes it: near the end of a front reports of
-        categories that are alike are of this kind, and none of them is worth much alone.
-        """
-
-    @abstractmethod
-    def price(self, prices: Prices, count: int) -> PricedPosteriors:
-        """Posteriors of large worth, and a value that none exceeds (infinite: not known yet)."""
-
-
 @dataclass(frozen=True)
-class CappedPosteriors(PosteriorFamily):
+class CappedPosteriors:
     """All posteriors with no entry above `cap`."""
 
     n: int
     cap: float
 
     def sharpest(self) -> Array:
+        """For each category a posterior as sure of it as allowed, or nearly so, to start from."""
         k, rest = self.full, 1 - self.full * self.cap
         values = [self.cap] * k + [rest] if k else [1 / self.smallest] * self.smallest
         rows = np.zeros((self.n, self.n))
@@ -87,13 +54,19 @@ class CappedPosteriors(PosteriorFamily):
         return rows
 
     def without_one(self) -> Array:
+        """For each category a posterior that only excludes it: near the end of a front reports of
+        categories that are alike are of this kind, and none of them is worth much alone.
+        """
         rows = (1 - np.eye(self.n)) / max(self.n - 1, 1)
         return rows if self.n - 1 >= self.smallest else rows[:0]
 
     def price(self, prices: Prices, count: int) -> PricedPosteriors:
         """The `count` posteriors of largest worth of each kind, and the largest worth of all."""
         enumerated = self.n <= MOST_ENUMERATED
-        rows = [self._best_subsets(prices, count) if enumerated else self._searched(prices, count)]
+        if enumerated:
+            rows = [best_subsets(prices, np.zeros(self.n), np.ones(self.n), 1.0, self.cap, count)]
+        else:
+            rows = [self._searched(prices, count)]
         if self.full:
             rows.append(self._best_splits(prices, count))
         posteriors = np.concatenate(rows)
@@ -122,22 +95,6 @@ class CappedPosteriors(PosteriorFamily):
 
     # Alike on a subset ------------------------------------------------------------------------
 
-    @cached_property
-    def _sizes(self) -> Array:
-        """Sizes of all subsets by their code, bit i for category i; too small ones infinite."""
-        sizes = subset_sums(np.ones(self.n))
-        sizes[sizes < self.smallest] = np.inf
-        return sizes
-
-    def _best_subsets(self, prices: Prices, count: int) -> Array:
-        j = self._sizes
-        quadratic = subset_forms(prices.gram, np.zeros(self.n), np.ones(self.n))
-        worth = (quadratic / j - subset_sums(prices.linear) - prices.multiplier) / j
-        worth[np.isinf(j)] = -np.inf
-        chosen = largest_of(worth, count)
-        members = subset_members(chosen, self.n)
-        return np.asarray(members / members.sum(axis=1, keepdims=True))
-
     def _searched(self, prices: Prices, count: int) -> Array:
         """Subsets that no single category added or removed improves, from many starts."""
         rng = np.random.default_rng(self.n)
@@ -159,8 +116,7 @@ class CappedPosteriors(PosteriorFamily):
             if not gains.any():
                 break
             members[gains, best[gains]] ^= True
-        distinct = np.unique(members, axis=0)
-        rows = distinct / distinct.sum(axis=1, keepdims=True)
+        rows = scaled(np.unique(members, axis=0))
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
     # Delta on k, the rest on one more ---------------------------------------------------------
@@ -239,6 +195,27 @@ def subset_forms(gram: Array, base: Array, steps: Array) -> Array:
     return forms
 
 
+def best_subsets(
+    prices: Prices, base: Array, steps: Array, tie: float, cap: float, count: int
+) -> Array:
+    """The posteriors of largest worth that are base plus steps on a subset, scaled to sum to 1.
+
+    The largest entry counts as `tie` before the scaling; those where that exceeds the cap are out.
+    """
+    total = base.sum() + subset_sums(steps)
+    possible = tie <= cap * total * (1 + 1e-12)
+    total = np.where(possible, total, np.inf)
+    worth = subset_forms(prices.gram, base, steps) / total
+    worth -= base @ prices.linear + subset_sums(prices.linear * steps)
+    worth = np.where(possible, (worth - prices.multiplier * tie) / total, -np.inf)
+    return scaled(base + subset_members(largest_of(worth, count), len(base)) * steps)
+
+
+def scaled(rows: Array) -> Array:
+    """Rows that sum to 1."""
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+
 def largest_of(worth: Array, count: int) -> Index:
     """Positions of the largest finite values, at most `count`."""
     size = min(count, len(worth))
@@ -251,7 +228,7 @@ _PATIENT = 11
 
 
 @dataclass(frozen=True, eq=False)
-class BoundedRatios(PosteriorFamily):
+class BoundedRatios:
     """All posteriors with entries up to `cap` whose row of the channel has ratios up to `ratio`.
 
     p: the prior. A row of the channel, r_i / p_i up to a factor, lies between m and E m,
@@ -273,12 +250,15 @@ class BoundedRatios(PosteriorFamily):
     ratio: float
 
     def sharpest(self) -> Array:
+        """See `CappedPosteriors`."""
         return self._near(np.eye(self.n))
 
     def without_one(self) -> Array:
+        """See `CappedPosteriors`."""
         return self._near(1 - np.eye(self.n))
 
     def price(self, prices: Prices, count: int) -> PricedPosteriors:
+        """Posteriors of large worth, and a value that none exceeds (infinite: not known yet)."""
         if self.n > MOST_ENUMERATED:
             bound = CappedPosteriors(self.n, self.cap).price(prices, 1).largest
             return PricedPosteriors(self._searched(prices, count), bound)
@@ -298,8 +278,7 @@ class BoundedRatios(PosteriorFamily):
 
     def _near(self, raised: Array) -> Array:
         """Rows raised where that is 1, moved towards the prior until they keep the cap."""
-        rows = self.p * (1 + (self.ratio - 1) * raised)
-        rows /= rows.sum(axis=1, keepdims=True)
+        rows = scaled(self.p * (1 + (self.ratio - 1) * raised))
         over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
         return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
 
@@ -313,12 +292,7 @@ class BoundedRatios(PosteriorFamily):
         yield self.p[None, :]
         for tie in self._ties:
             steps = np.minimum(self.ratio * self.p, tie) - self.p
-            total = 1 + subset_sums(steps)
-            worth = subset_forms(prices.gram, self.p, steps) / total
-            worth -= self.p @ prices.linear + subset_sums(prices.linear * steps)
-            worth = (worth - prices.multiplier * tie) / total
-            worth[tie > self.cap * total * (1 + 1e-12)] = -np.inf
-            yield self._rows(subset_members(largest_of(worth, count), self.n), steps)
+            yield best_subsets(prices, self.p, steps, tie, self.cap, count)
 
     def _at_cap(self, prices: Prices, count: int) -> Iterator[Array]:
         """t = delta: the largest priors are cut off at delta, m follows from the sum."""
@@ -391,14 +365,14 @@ class BoundedRatios(PosteriorFamily):
                     break
                 inside[gains, move[gains]] ^= True
                 worth = np.maximum(worth, offered.max(axis=1))
-            best.append(self._rows(inside[np.isfinite(worth)], steps))
+            best.append(scaled(self.p + inside[np.isfinite(worth)] * steps))
         rows = np.unique(np.concatenate(best), axis=0)
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
-    def _rows(self, inside: Array | Mask, steps: Array) -> Array:
-        rows = self.p + inside * steps
-        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
     def _worth(self, prices: Prices, inside: Mask, steps: Array) -> Array:
-        rows = self._rows(inside, steps)
+        rows = scaled(self.p + inside * steps)
         return np.where(rows.max(axis=1) <= self.cap, prices.of(rows), -np.inf)
+
+
+#: Posteriors that a front may use.
+PosteriorFamily = CappedPosteriors | BoundedRatios

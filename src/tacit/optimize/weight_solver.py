@@ -16,7 +16,8 @@ S. J. Wright, Primal-Dual Interior-Point Methods (1997), for the steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -51,15 +52,29 @@ class Certificate:
 
 
 @dataclass(frozen=True)
+class Prices:
+    """What a posterior r is worth: r^T gram r - linear^T r - multiplier * max(r)."""
+
+    gram: Array
+    linear: Array
+    multiplier: float
+
+    def of(self, posteriors: Array) -> Array:
+        """The worth of each row."""
+        quadratic = np.einsum("vx,xy,vy->v", posteriors, self.gram, posteriors)
+        return np.asarray(
+            quadratic - posteriors @ self.linear - self.multiplier * posteriors.max(axis=1)
+        )
+
+
+@dataclass(frozen=True)
 class WeightSolution:
-    """Weights of the posteriors with their multipliers."""
+    """Weights of the posteriors, and the prices that their multipliers are."""
 
     posteriors: Array
     weights: Array
     value: float
-    gram: Array
-    linear: Array
-    multiplier: float
+    prices: Prices
 
     @property
     def accuracy(self) -> float:
@@ -68,8 +83,12 @@ class WeightSolution:
 
     def certificate(self, prior: Array, accuracy: float, excess: float) -> Certificate:
         """The bound that these multipliers prove, given what no posterior can exceed."""
-        linear = float(self.linear @ prior) + max(excess, 0.0)
-        return Certificate(self.value, linear, self.multiplier, accuracy)
+        linear = float(self.prices.linear @ prior) + max(excess, 0.0)
+        return Certificate(self.value, linear, self.prices.multiplier, accuracy)
+
+    def take(self, rows: Any) -> WeightSolution:
+        """Some of the posteriors, or all in another order."""
+        return replace(self, posteriors=self.posteriors[rows], weights=self.weights[rows])
 
 
 def solve_weights(
@@ -111,7 +130,7 @@ def solve_weights(
         other = longest(np.append(z, multiplier), np.append(dz, move[-1]))
         q, slack = q + primal * dq, slack + primal * dslack
         z, u, multiplier = z + other * dz, u + other * move[:-1], multiplier + other * move[-1]
-    return WeightSolution(posteriors, q, value, gram, u, multiplier)
+    return WeightSolution(posteriors, q, value, Prices(gram, u, multiplier))
 
 
 def _evaluate(posteriors: Array, q: Array, prior: Array) -> tuple[float, Array, Array]:

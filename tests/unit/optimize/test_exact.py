@@ -10,9 +10,10 @@ import pytest
 
 from tacit.optimize import Exact, Square, front, objectives
 from tacit.optimize.exact import _without_loss, family_of, solve
-from tacit.optimize.posteriors import CappedPosteriors, Prices, subset_forms, subset_sums
+from tacit.optimize.posteriors import CappedPosteriors, subset_forms, subset_sums
 from tacit.optimize.problem import problem_of
 from tacit.optimize.square import merged
+from tacit.optimize.weight_solver import Prices
 from tests.support.priors import normal
 
 BOUNDS: list[dict[str, Any]] = [
