@@ -9,7 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.cli.options import Output, grouped_options
+from tacit.cli.commands import grouped_options
+from tacit.cli.options import Output
 from tacit.errors import DataError
 
 

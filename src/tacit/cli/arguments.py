@@ -81,18 +81,6 @@ MemoryLimit = Annotated[
 ]
 
 
-def command_group(text: str) -> typer.Typer:
-    """A group of commands; it shows its help if no command is given."""
-    group = typer.Typer(rich_markup_mode="rich")
-
-    @group.callback(invoke_without_command=True, help=text)
-    def start(context: typer.Context) -> None:
-        if context.invoked_subcommand is None:
-            typer.echo(context.get_help())
-
-    return group
-
-
 def open_store(url: str, there: bool = False) -> closing[Store]:
     """The database of responses, for a with statement; with `there`, it must exist."""
     from tacit.collect.store import Store

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tacit.cli.options import Output, grouped_options
+from tacit.cli.options import Output
 from tacit.cli.sources import counted
 from tacit.compliance import (
     Careless,
@@ -66,7 +66,6 @@ Shares = Annotated[
 ]
 
 
-@grouped_options
 def compliance(
     *,
     samples: list[Path] = typer.Argument(

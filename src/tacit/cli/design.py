@@ -10,9 +10,9 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from tacit.cli import show
-from tacit.cli.arguments import DataFile, DesignFile, command_group, split
-from tacit.cli.options import Format, grouped_options
+from tacit.cli import commands, show
+from tacit.cli.arguments import DataFile, DesignFile, split
+from tacit.cli.options import Format
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
 from tacit.core.frames import is_numeric
@@ -23,14 +23,13 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Table
 from tacit.records import check_apart, read_design, read_frame, write_text
 
-design_commands = command_group(
+design_commands = commands.CommandGroup(
     "Check a design file, or start one from data.\n\n"
     "Example: [bold]tacit design check survey.json[/bold]"
 )
 
 
 @design_commands.command("check")
-@grouped_options
 def check(*, file: DesignFile, output: Format) -> None:
     """Show the privacy that a design gives respondents and its cost to the analyst.
 

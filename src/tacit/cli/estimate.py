@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
-from tacit.cli.options import Estimates, Format, Output, grouped_options, typed
+from tacit.cli.commands import typed
+from tacit.cli.options import Estimates, Format, Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
-from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.output.number_text import decimals, number_of, span
+from tacit.output.number_text import number_of
 from tacit.output.table import Table
-from tacit.reconstruction import (
-    METHODS,
-    TEST_METHODS,
-    HypothesisTest,
-    Reconstruction,
-)
+from tacit.reconstruction import METHODS, TEST_METHODS, HypothesisTest
 from tacit.reconstruction.estimate import NO_UPPER_LIMIT, estimate_columns
 from tacit.reconstruction.hypothesis_test import misfit
 from tacit.records import check_out, write_frame
 
+_METHODS_HELP = " ".join(
+    f"{name}: {str(method.__doc__).splitlines()[0]}" for name, method in METHODS.items()
+)
 
-@grouped_options
+
 def estimate(
     *,
     table: Tables = None,
@@ -44,9 +40,7 @@ def estimate(
     method: str = typer.Option(
         "restricted",
         metavar="|".join(METHODS),
-        help=" ".join(
-            f"{name}: {str(method.__doc__).splitlines()[0]}" for name, method in METHODS.items()
-        ),
+        help=_METHODS_HELP,
     ),
     bounds: bool = typer.Option(
         False,
@@ -127,7 +121,6 @@ def _given(text: str | None, columns: list[str], events: bool, tables: bool) -> 
 _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 
 
-@grouped_options
 def compare(
     *,
     where: str = event_option("The event"),
@@ -154,21 +147,14 @@ def compare(
         )
     columns = other_names(between, design.schema)
     if not columns:  # errors in the groups come before a long file is counted
-        _groups(between, design.schema)
+        _ = [event(group, design.schema, "--between") for group in between]
     rec = people.reconstructed(records, columns)
-    groups = _groups(between, rec.design.schema)
-    shares = [rec.probability(chosen, given=group) for group in groups]
-    contrasts = [
-        contrast(chosen, between=groups) for contrast in (rec.difference, rec.ratio, rec.odds_ratio)
-    ]
+    first, second = (event(group, rec.design.schema, "--between") for group in between)
+    shares = [rec.probability(chosen, given=group) for group in (first, second)]
+    contrasts = (rec.difference, rec.ratio, rec.odds_ratio)
+    estimates = [*shares, *(contrast(chosen, (first, second)) for contrast in contrasts)]
     header = {"tacit": "comparison", "version": 1, "design": design.fingerprint}
-    output.show(_GroupComparison([*shares, *contrasts], "estimates"), output.level, **header)
-
-
-def _groups(between: list[str], schema: Schema) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The conditions of both groups."""
-    first, second = (event(text, schema, "--between") for text in between)
-    return first, second
+    output.show(_GroupComparison(estimates, "estimates"), output.level, **header)
 
 
 class _GroupComparison(Estimates):
@@ -176,24 +162,17 @@ class _GroupComparison(Estimates):
 
     def tables(self, level: float) -> list[Table]:
         """A row per quantity."""
-        rows: list[tuple[Any, ...]] = []
-        for kind, estimate in zip(_KINDS, self.results, strict=True):
-            lower, upper = (float(limit) for limit in estimate.interval(level))
-            value, stderr = float(estimate.value), float(estimate.stderr)
-            shown = estimate.value_text(value, stderr, lower, upper)
-            rows.append((kind, shown, decimals(stderr), span(lower, upper)))
+        tables = [estimate.to_table(level) for estimate in self.results]
+        rows = [(kind, *table.rows[0]) for kind, table in zip(_KINDS, tables, strict=True)]
         first, second = self.results[:2]
         people = number_of(first.n_records, "reported record")
         if first.n_left_out:
             people += f" ({first.n_left_out:,} without an answer left out)"
-        endless = any(np.isinf(estimate.interval(level).upper) for estimate in self.results)
-        lines = [
-            misfit(first.fit),
-            f"{first.name} and {second.name} from {people}",
-            NO_UPPER_LIMIT if endless else "",
-        ]
-        heads = ("", "estimate", "std. error", f"{show.percent(level)} interval")
-        return [Table(heads, rows, "\n".join(filter(None, lines)), "lrrr")]
+        lines = [misfit(first.fit), f"{first.name} and {second.name} from {people}"]
+        if any(NO_UPPER_LIMIT in table.title for table in tables):
+            lines.append(NO_UPPER_LIMIT)
+        title = "\n".join(filter(None, lines))
+        return [Table(("", *tables[0].heads), rows, title, "lrrr")]
 
     def columns(self, level: float) -> dict[str, list[Any]]:
         """A row per quantity, all digits."""
@@ -204,12 +183,12 @@ class _GroupComparison(Estimates):
 # `tacit test`: tests of hypotheses about the true answers, from reported records.
 
 
-#: Options that belong to a test, and whether it needs them.
+#: The option that goes with each test.
 _COMPANIONS = {
-    "independence": {"given": False},
-    "homogeneity": {"across": True},
-    "goodness_of_fit": {"expected": True},
-    "trend": {"given": False},
+    "independence": "given",
+    "homogeneity": "across",
+    "goodness_of_fit": "expected",
+    "trend": "given",
 }
 
 
@@ -237,49 +216,44 @@ class TestOptions:
         None, metavar="|".join(TEST_METHODS), help="pearson by default."
     )
 
-    @cached_property
+    @property
     def kind(self) -> str:
         """The test; an error unless one is asked for with all that it needs, and no more."""
         chosen = [kind for kind in _COMPANIONS if getattr(self, kind) is not None]
         if len(chosen) != 1:
             raise DataError(f"give one of {', '.join(map(typed, _COMPANIONS))}; got {len(chosen)}")
+        companion = _COMPANIONS[chosen[0]]
         for name in ("across", "expected", "given"):
-            text, needed = getattr(self, name), _COMPANIONS[chosen[0]].get(name)
-            if text is not None and needed is None:
+            if name != companion and getattr(self, name) is not None:
                 raise DataError(f"{typed(name)} does not go with {typed(chosen[0])}; leave it out")
-            if text is None and needed:
-                raise DataError(f"{typed(chosen[0])} needs {typed(name)}")
+        if companion != "given" and getattr(self, companion) is None:
+            raise DataError(f"{typed(chosen[0])} needs {typed(companion)}")
         return chosen[0]
 
-    def columns(self, schema: Schema) -> list[str]:
-        """The groups that are no attributes: columns of the records."""
-        return other_names([self.across, self.given], schema)
-
-    def check(self, schema: Schema) -> None:
-        """An error in the options before a long file is counted."""
-        for name in split(getattr(self, self.kind), [*schema.names, *self.columns(schema)]):
+    def run(self, records: ReportedRecords, people: DrawnSample) -> HypothesisTest:
+        """Run the test; errors in its options come before a long file is counted."""
+        kind, schema = self.kind, records.design.schema
+        columns = other_names([self.across, self.given], schema)
+        known = [*schema.names, *columns]
+        names = split(getattr(self, kind), known)
+        for name in names:
             schema.index(name)
-        if self.method is not None and self.method not in TEST_METHODS:
-            raise DataError(unknown("method", self.method, TEST_METHODS))
-
-    def run(self, rec: Reconstruction) -> HypothesisTest:
-        """Run the test."""
-        attributes = rec.design.schema.names
-        names = split(getattr(self, self.kind), attributes)
-        method: dict[str, Any] = {"method": TEST_METHODS[self.method]} if self.method else {}
-        groups = split(self.given, attributes) if self.given else None
-        match self.kind:
-            case "independence":
-                return rec.independence(names, given=groups, **method)
-            case "homogeneity":
-                return rec.homogeneity(names, split(self.across or "", attributes), **method)
-            case "trend":
-                return rec.trend(names, given=groups, **method)
-            case _:
-                return rec.goodness_of_fit(names, _shares(self.expected or ""), **method)
+        arguments: dict[str, Any] = {}
+        if self.method is not None:
+            if self.method not in TEST_METHODS:
+                raise DataError(unknown("method", self.method, TEST_METHODS))
+            arguments["method"] = self.method
+        if self.expected is not None:
+            arguments["expected"] = _shares(self.expected)
+        for option in ("across", "given"):
+            if getattr(self, option) is not None:
+                arguments[option] = split(getattr(self, option), known)
+        test: HypothesisTest = getattr(people.reconstructed(records, columns), kind)(
+            names, **arguments
+        )
+        return test
 
 
-@grouped_options
 def hypothesis(
     *, question: TestOptions, output: Format, records: ReportedRecords, people: DrawnSample
 ) -> None:
@@ -290,9 +264,7 @@ def hypothesis(
     Example: [bold]tacit test survey.json reported.csv --goodness-of-fit smokes
     --expected 0.8,0.2[/bold]
     """
-    schema = records.design.schema
-    question.check(schema)
-    test = question.run(people.reconstructed(records, question.columns(schema)))
+    test = question.run(records, people)
     output.show(test, tacit="test", version=1, design=records.design.fingerprint)
 
 

@@ -22,6 +22,7 @@ from typing import NoReturn, cast
 import typer
 
 from tacit import __version__
+from tacit.cli import commands
 from tacit.cli.notes import drop_notes, tell_notes
 from tacit.core.imports import DISTRIBUTION, optional_imports
 from tacit.errors import TacitError
@@ -73,7 +74,7 @@ def command_line(*names: str) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(command)
+            app.command(name)(commands.grouped_options(command))
     return app
 
 
@@ -130,8 +131,7 @@ def start(
 
     Example: [bold]tacit demo[/bold]
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    commands.show_help(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from tacit.cli import show
-from tacit.cli.arguments import ModelOut, Target, command_group, event, table_out
+from tacit.cli import commands, show
+from tacit.cli.arguments import ModelOut, Target, event, table_out
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
-from tacit.cli.options import Format, Output, grouped_options
+from tacit.cli.options import Format, Output
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.mine import summaries
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tacit.mine import DecisionTree
     from tacit.records import PatternTable
 
-mine_commands = command_group(
+mine_commands = commands.CommandGroup(
     "Learn a model from reported records.\n\n"
     "Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]"
 )
@@ -36,7 +36,6 @@ mine_commands = command_group(
 
 
 @mine_commands.command("nb")
-@grouped_options
 def naive_bayes(
     *,
     target: Target,
@@ -97,7 +96,6 @@ MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a lea
 
 
 @mine_commands.command("tree")
-@grouped_options
 def tree(
     *,
     target: Target,
@@ -192,7 +190,6 @@ def _drawing(
 
 
 @mine_commands.command("forest")
-@grouped_options
 def forest(
     *,
     target: Target,
@@ -245,7 +242,6 @@ def forest(
 
 
 @mine_commands.command("rules")
-@grouped_options
 def rules(
     *,
     min_support: float = typer.Option(help="The least share of true records that have an itemset."),
@@ -323,7 +319,6 @@ def rules(
 
 
 @mine_commands.command("clusters")
-@grouped_options
 def clusters(
     *,
     out: ModelOut,
@@ -374,7 +369,6 @@ def clusters(
 
 
 @mine_commands.command("joint")
-@grouped_options
 def joint(
     *,
     out: ModelOut,

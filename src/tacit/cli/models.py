@@ -18,7 +18,7 @@ from tacit.cli.arguments import (
     event,
     split,
 )
-from tacit.cli.options import Output, grouped_options
+from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from tacit.mine.miner import Miner
 
 
-@grouped_options
 def evaluate(
     *,
     model_file: ModelFile,
@@ -119,7 +118,6 @@ Seed = Annotated[
 ]
 
 
-@grouped_options
 def query(
     *,
     model_file: ModelFile,

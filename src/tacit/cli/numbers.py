@@ -13,10 +13,11 @@ import pyarrow as pa
 import typer
 
 from tacit import quantitative
-from tacit.cli import show
-from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed, command_group
+from tacit.cli import commands, show
+from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed
+from tacit.cli.commands import typed
 from tacit.cli.notes import note, note_seed
-from tacit.cli.options import Format, Output, grouped_options, typed
+from tacit.cli.options import Format, Output
 from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
@@ -36,7 +37,7 @@ from tacit.records import (
     write_text,
 )
 
-number_commands = command_group(
+number_commands = commands.CommandGroup(
     "Scramble numbers, and estimate from scrambled ones.\n\n"
     "Example: [bold]tacit numbers check cards.json[/bold]"
 )
@@ -91,7 +92,6 @@ class ScramblingParameters:
 
 
 @number_commands.command("new")
-@grouped_options
 def new(
     *,
     family: str = typer.Argument(metavar="|".join(FAMILIES), help="How to scramble."),
@@ -188,7 +188,6 @@ def scramble_file(
 
 
 @number_commands.command("estimate")
-@grouped_options
 def estimate_numbers(
     *,
     file: ScramblingFile,

@@ -11,7 +11,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import split
-from tacit.cli.options import Format, grouped_options
+from tacit.cli.options import Format
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
@@ -76,7 +76,6 @@ class SearchOptions:
         return {"resume": state, "keep": keep}
 
 
-@grouped_options
 def optimize(
     *,
     prior_file: Path = typer.Argument(

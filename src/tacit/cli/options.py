@@ -1,14 +1,9 @@
-"""Options that several commands share, or that belong together, as dataclasses.
-
-A command takes such a group as one argument; on the command line every field is an option.
-"""
+"""Options of what is printed, which several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,39 +15,6 @@ from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
     from tacit.reconstruction import Estimate
-
-
-def typed(name: str) -> str:
-    """The option of a field as it is typed."""
-    return "--" + name.replace("_", "-")
-
-
-def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of its dataclasses."""
-    parameters = signature(command, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {
-        parameter.name: parameter.annotation
-        for parameter in parameters
-        if is_dataclass(parameter.annotation)
-    }
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{part.name: given.pop(part.name) for part in fields(group)})
-        command(**given)
-
-    flat = [
-        option.replace(kind=Parameter.KEYWORD_ONLY)
-        for parameter in parameters
-        for option in (
-            signature(parameter.annotation, eval_str=True).parameters.values()
-            if parameter.name in groups
-            else [parameter]
-        )
-    ]
-    run.__signature__ = Signature(flat)  # type: ignore[attr-defined]
-    return run
 
 
 def _checked_level(level: float) -> float:

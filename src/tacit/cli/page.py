@@ -7,13 +7,12 @@ import hashlib
 import typer
 
 from tacit import __version__
-from tacit.cli import show
-from tacit.cli.arguments import command_group
-from tacit.cli.options import Format, grouped_options
+from tacit.cli import commands, show
+from tacit.cli.options import Format
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 
-page_commands = command_group(
+page_commands = commands.CommandGroup(
     "Check that a server sends the respondent's page as it was released.\n\n"
     "Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]"
 )
@@ -23,7 +22,6 @@ DIFFERS = 1
 
 
 @page_commands.command("manifest")
-@grouped_options
 def manifest(*, output: Format) -> None:
     """Print the hash of every file of the respondent's page, as this version of tacit serves it.
 
@@ -49,7 +47,6 @@ def manifest(*, output: Format) -> None:
 
 
 @page_commands.command("verify")
-@grouped_options
 def verify(
     *,
     url: str = typer.Argument(metavar="URL", help="The address of a survey's page."),

@@ -10,7 +10,8 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
-from tacit.cli.options import Output, grouped_options, typed
+from tacit.cli.commands import typed
+from tacit.cli.options import Output
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.records import check_figure, check_out, write_frame
@@ -105,7 +106,6 @@ class ComparisonOptions:
     )
 
 
-@grouped_options
 def plan(
     *,
     subject: str = typer.Argument(

@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
-from tacit.cli.options import Output, grouped_options
+from tacit.cli.options import Output
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
 
 
-@grouped_options
 def privacy(
     *,
     design_file: DesignFile,

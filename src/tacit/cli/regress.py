@@ -9,7 +9,7 @@ import typer
 
 from tacit.cli import show
 from tacit.cli.arguments import table_out
-from tacit.cli.options import Output, grouped_options
+from tacit.cli.options import Output
 from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame
@@ -17,7 +17,6 @@ from tacit.records.paths import ARROW, record_files
 from tacit.regression.coefficients import CoefficientTable
 
 
-@grouped_options
 def regress(
     *,
     formula: str = typer.Option(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from tacit.cli.options import grouped_options
 from tacit.cli.sources import ReportedRecords
 from tacit.core.imports import optional_imports
 from tacit.errors import DataError, FileError
@@ -14,7 +13,6 @@ from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
 
 
-@grouped_options
 def report(
     *,
     records: ReportedRecords,

@@ -10,16 +10,15 @@ from urllib.parse import urlsplit
 
 import typer
 
-from tacit.cli import show
+from tacit.cli import commands, show
 from tacit.cli.arguments import (
     AsJson,
     DatabaseOption,
     ModelFile,
     PublishedFile,
-    command_group,
     open_store,
 )
-from tacit.cli.options import Format, grouped_options
+from tacit.cli.options import Format
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
 from tacit.core.channel.numbers import sum_up
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from tacit.privacy import Report
     from tacit.survey import Published, Survey, Width
 
-survey_commands = command_group(
+survey_commands = commands.CommandGroup(
     "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
 )
 
@@ -268,7 +267,6 @@ def accuracy_round(
 
 
 @survey_commands.command("status")
-@grouped_options
 def status(
     *,
     database: DatabaseOption,
