@@ -5,7 +5,7 @@ A repeat disguises the records, grows a tree both ways and tests it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -100,6 +100,17 @@ def trials(
             model = DecisionTree(design, TARGET, criterion, caution).fit(reported)
             by_procedure[criterion, name] = trial_of(model, design, test, tested)
     return by_procedure, reported
+
+
+def repeated_trials(
+    design: Design, setting: Setting, tell: Tell, criteria: tuple[str, ...]
+) -> Iterator[tuple[dict[tuple[str, str], Trial], PatternTable]]:
+    """What `trials` returns, for each repeat."""
+    for repeat in range(setting.repeats):
+        if repeat == 0 or setting["theta"] != 1:  # without a disguise all repeats are the same
+            result = trials(design, setting.rng(repeat), criteria)
+        yield result
+        tell(repeat + 1)
 
 
 def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTable) -> Trial:

@@ -18,7 +18,7 @@ from tacit.datasets import load_adult
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
 from tacit.optimize.problem import SearchMethod
 from tacit.output.table import Table
-from tacit.papers.report import Chart, Check, Curve, Section, matching, points, table_of
+from tacit.papers.report import Chart, Check, Curve, Section, matching, points, section_of, table_of
 from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.reconstruction.likelihood import most_likely
 
@@ -159,43 +159,12 @@ def _row(setting: Setting, channels: Front, i: int, again: bool = False) -> dict
 def section(results: Results) -> Section:
     """Every front, and the ranges."""
     rows = [row for setting_rows in results.values() for row in setting_rows]
-    return Section(
-        NAME,
-        "Optimal channels",
-        "Z. Huang and W. Du, OptRR: Optimizing Randomized Response Schemes for Privacy-Preserving "
-        "Data Mining, ICDE 2008",
-        (
-            "One attribute of ten categories, 10,000 records; delta bounds what a report may make "
-            "an adversary believe. Privacy is how often the best guess from a report is wrong. The "
-            "normal distribution is cut into ten equal bins of [-3, 3], which gives the ranges the "
-            "paper states for Warner's scheme; gamma(1, 2) up to its .999 point and the ages of "
-            "Adult, the first attribute, into ten equal bins.",
-            "Warner is the classic scheme, Spea2 the search of the paper, Square the best matrices "
-            "that report the true categories by gradient, Exact channels that no other channel "
-            "beats, with a proof. An adversary is right at most with probability delta, so privacy "
-            "starts at 1 - delta: ours reach it.",
-            "With the iterative estimator (their Figure 5d) the error is the mean over drawn data "
-            "sets; it is smaller than that of inversion where shares would turn negative.",
-        ),
-        _checks(rows),
-        _charts(rows),
-        {"huang-du-ranges": _ranges(rows), "huang-du": table_of("Every front", rows)},
-        _summary(rows),
-    )
-
-
-def _summary(rows: Rows) -> str:
-    """The summary's sentences."""
-
-    def told(method: str) -> str:
-        return ", ".join(f"{_least(rows, f'normal-{delta}', method):.4f}" for delta in DELTAS)
-
-    return (
-        "The smallest privacy at delta .6, .7, .8 and .9 for the normal distribution is "
-        f"{told('Warner')} with Warner's scheme (published .6, .5, .4, .22), {told('Spea2')} with "
-        f"the paper's search (.4, .3, .22, .17) and {told('Exact')} with exact channels, "
-        "which is the limit, 1 - delta."
-    )
+    least = {
+        method: ", ".join(f"{_least(rows, f'normal-{delta}', method):.4f}" for delta in DELTAS)
+        for method in METHODS
+    }
+    tables = {"huang-du-ranges": _ranges(rows), "huang-du": table_of("Every front", rows)}
+    return section_of(NAME, _checks(rows), _charts(rows), tables, least=least)
 
 
 def _least(rows: Rows, case: str, method: str) -> float:

@@ -107,6 +107,23 @@ class Section:
     summary: str = ""
 
 
+def section_of(
+    name: str,
+    checks: Sequence[Check],
+    charts: Sequence[Chart],
+    tables: Mapping[str, Table],
+    **values: Any,
+) -> Section:
+    """The section of a paper, with these values in its texts.
+
+    The file of its texts has title, source, summary and paragraphs, with blank lines between.
+    """
+    content = files("tacit.papers").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
+    texts = [" ".join(part.split()) for part in content.format(**values).split("\n\n")]
+    title, paper, summary, *paragraphs = texts
+    return Section(name, title, paper, paragraphs, checks, charts, tables, summary)
+
+
 def matching(rows: Rows, **values: Value) -> Rows:
     """The rows with these values."""
     return [row for row in rows if all(row[key] == value for key, value in values.items())]
@@ -115,6 +132,11 @@ def matching(rows: Rows, **values: Value) -> Rows:
 def points(rows: Rows, y: str, x: str = "theta", **values: Value) -> list[Point]:
     """Points of the rows with these values."""
     return [(float(row[x]), row[y]) for row in matching(rows, **values)]
+
+
+def by_theta(rows: Rows, y: str, **values: Value) -> dict[str, Any]:
+    """The y of each theta, written as a text has it, of the rows with these values."""
+    return {str(row["theta"]): row[y] for row in matching(rows, **values)}
 
 
 def table_of(title: str, rows: Rows) -> Table:

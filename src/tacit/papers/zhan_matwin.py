@@ -30,13 +30,14 @@ from tacit.mine import DecisionTree, NaiveBayes
 from tacit.output.table import Table
 from tacit.papers.experiments import SHARE, TARGETS, binary
 from tacit.papers.report import (
-    NO_ESTIMATE,
     Chart,
     Check,
     Curve,
     Section,
+    by_theta,
     matching,
     points,
+    section_of,
     table_of,
 )
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, moments
@@ -352,60 +353,27 @@ def section(results: Results) -> Section:
     rows = [
         row for name, setting_rows in results.items() for row in setting_rows if name != "rules"
     ]
-    return Section(
-        NAME,
-        "Naive Bayes from unrelated questions",
-        "J. Zhan and S. Matwin, Privacy-Preserving Data Mining in Electronic Surveys",
-        (
-            "Naive Bayes learns income from Adult (48,842 records, 15 yes/no attributes) and "
-            "malignancy from the Wisconsin breast cancer records (699, 10 attributes). All "
-            "attributes are one group; a personal answer is yes with probability 1/2. The paper "
-            "divides the records once, 80/20, and disguises one part again and again. Here the "
-            f"{_repeats(rows, 'literal')} repeats have a new division every second time, the same "
-            "for every theta, so that the mean does not depend on one; the variance is that of "
-            "disguising alone, as in the paper: 0 at theta = 1. Tests are on true records.",
-            "The paper does not say what to do with negative shares. Literal multiplies them as "
-            "they are; the second reading cuts them at zero; the noise-aware procedure is tacit's "
-            f"own naive Bayes, by likelihood, with {_repeats(rows, 'noise-aware')} repeats, since "
-            "each takes some fifty times as long: its standard errors are in the table.",
-            f"Unrelated questions at theta = 0 and related ones at theta = 1/2: {NO_ESTIMATE}, "
-            "although the paper lists them.",
-            "PSE is how often a guess drawn from the posterior is wrong; the paper prints 1 - Wy "
-            "once instead of Wy, which changes nothing at Wy = 1/2. After the "
-            "rules of a tree are published, what they recover (REC, for one who knows their "
-            "conditions and one who does not) is taken off, down to 0. " + _after(results["rules"]),
+    tables = {
+        "zhan-matwin-figure-7": _figure_7(rows),
+        "zhan-matwin": table_of("Mean and variance of the accuracy", rows),
+        "zhan-matwin-rules": table_of(
+            "PSE of income before and after a tree's rules are published", results["rules"]
         ),
+    }
+    literal, aware = (matching(rows, procedure=name) for name in ("literal", "noise-aware"))
+    return section_of(
+        NAME,
         _checks(rows),
         (*_charts(rows), _pse()),
-        {
-            "zhan-matwin-figure-7": _figure_7(rows),
-            "zhan-matwin": table_of("Mean and variance of the accuracy", rows),
-            "zhan-matwin-rules": table_of(
-                "PSE of income before and after a tree's rules are published", results["rules"]
-            ),
-        },
-        _summary(rows),
+        tables,
+        related=by_theta(literal, "mean", data="adult", scheme="related"),
+        unrelated=by_theta(literal, "mean", data="adult", scheme="unrelated"),
+        wisconsin=by_theta(literal, "mean", data="wisconsin", scheme="related"),
+        aware=by_theta(aware, "mean", data="adult", scheme="related"),
+        literal_repeats=max(row["repeats"] for row in literal),
+        aware_repeats=max(row["repeats"] for row in aware),
+        after=_after(results["rules"]),
     )
-
-
-def _summary(rows: Rows) -> str:
-    """The summary's sentences."""
-
-    def mean(scheme: str, theta: float, procedure: str = "literal", data: str = "adult") -> str:
-        return f"{_value(rows, 'mean', data, scheme, theta, procedure) or 0:.4f}"
-
-    low, high = (mean("unrelated", theta) for theta in (0.5, 0.9))
-    return (
-        f"Undisguised, naive Bayes gets {mean('related', 1.0)} of Adult right (published .82) and "
-        f"{mean('related', 1.0, data='wisconsin')} of Wisconsin. From unrelated questions it gets "
-        f"{low} at theta .5 and {high} at .9 (.81 and .82), from related ones at .6 "
-        f"{mean('related', 0.6)} (.81) and at .51 {mean('related', 0.51)} (.66), where negative "
-        f"shares are multiplied; tacit's own gets {mean('related', 0.51, 'noise-aware')} there."
-    )
-
-
-def _repeats(rows: Rows, procedure: str) -> str:
-    return f"{max(row['repeats'] for row in matching(rows, procedure=procedure)):,}"
 
 
 def _after(rules: Rows) -> str:
