@@ -7,19 +7,8 @@ from __future__ import annotations
 
 from tacit.core.channel import related
 from tacit.core.design import Design, Group
-from tacit.papers import experiments
+from tacit.papers import experiments, report
 from tacit.papers.experiments import PROCEDURES
-from tacit.papers.report import (
-    Chart,
-    Check,
-    Curve,
-    Section,
-    by_theta,
-    matching,
-    points,
-    section_of,
-    table_of,
-)
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell
 
 NAME = "du-zhan"
@@ -64,16 +53,16 @@ def run(setting: Setting, tell: Tell) -> Rows:
     ]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> report.Section:
     """Both figures of the paper, and the accuracy estimated from disguised records."""
     rows = [row for setting_rows in results.values() for row in setting_rows]
-    literal, aware = (by_theta(rows, "mean", procedure=name) for name in PROCEDURES)
+    literal, aware = (report.by_theta(rows, "mean", procedure=name) for name in PROCEDURES)
     close = str(min(UNSURE))
-    return section_of(
+    return report.section_of(
         NAME,
         _checks(rows),
         _charts(rows),
-        {"du-zhan": table_of("ID3 on Adult: accuracy by theta", rows)},
+        {"du-zhan": report.table_of("ID3 on Adult: accuracy by theta", rows)},
         repeats=rows[0]["repeats"],
         literal=literal,
         aware=aware,
@@ -81,15 +70,15 @@ def section(results: Results) -> Section:
         more="".join(
             f"Over {row['repeats']} repeats the literal tree has {row['mean']:.4f} +- "
             f"{row['stderr'] or 0:.4f}."
-            for row in matching(rows, theta=min(UNSURE), procedure=MORE)
+            for row in report.matching(rows, theta=min(UNSURE), procedure=MORE)
         ),
     )
 
 
-def _checks(rows: Rows) -> list[Check]:
+def _checks(rows: Rows) -> list[report.Check]:
     ours = {theta: experiments.most_repeated(rows, theta=theta) for theta in REFERENCE}
     return [
-        Check(
+        report.Check(
             f"ID3, literal, theta {theta:g}" + (" (undisguised)" if theta == 1 else ""),
             ours[theta]["mean"],
             reference=reference,
@@ -100,19 +89,23 @@ def _checks(rows: Rows) -> list[Check]:
     ]
 
 
-def _charts(rows: Rows) -> list[Chart]:
+def _charts(rows: Rows) -> list[report.Chart]:
     level = ("commonest class", experiments.commonest(experiments.first_records()[0]))
 
-    def curve(name: str, y: str, said: str = "") -> Curve:
+    def curve(name: str, y: str, said: str = "") -> report.Curve:
         """A curve of one procedure, with a gap at theta = 1/2."""
-        estimated = [point for point in points(rows, y, procedure=name) if point[1] is not None]
+        estimated = [
+            point for point in report.points(rows, y, procedure=name) if point[1] is not None
+        ]
         colour = list(PROCEDURES).index(name)
-        return Curve(f"{name}{said}", [*estimated, (0.5, None)], colour, dashed=bool(said))
+        return report.Curve(f"{name}{said}", [*estimated, (0.5, None)], colour, dashed=bool(said))
 
     means, variances = [], [curve(name, "variance") for name in PROCEDURES]
     for name in PROCEDURES:
         means += [curve(name, "mean"), curve(name, "estimated", ", estimated")]
     return [
-        Chart("du-zhan-mean", "ID3: mean accuracy", "theta", "accuracy", means, level=level),
-        Chart("du-zhan-variance", "ID3: variance of the accuracy", "theta", "variance", variances),
+        report.Chart("du-zhan-mean", "ID3: mean accuracy", "theta", "accuracy", means, level=level),
+        report.Chart(
+            "du-zhan-variance", "ID3: variance of the accuracy", "theta", "variance", variances
+        ),
     ]

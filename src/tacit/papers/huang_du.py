@@ -18,7 +18,7 @@ from tacit.datasets import load_adult
 from tacit.optimize import Exact, Front, Spea2, Square, Warner, front
 from tacit.optimize.problem import SearchMethod
 from tacit.output.table import Table
-from tacit.papers.report import Chart, Check, Curve, Section, matching, points, section_of, table_of
+from tacit.papers import report
 from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.reconstruction.likelihood import most_likely
 
@@ -88,8 +88,8 @@ def prior_of(name: str) -> Array:
 def settings(plan: Plan) -> list[Setting]:
     """A setting per case and method; the longest first."""
     generations = QUICK_GENERATIONS if plan.quick else GENERATIONS
-    points = QUICK_POINTS if plan.quick else POINTS
-    sizes = {"Warner": 200 if plan.quick else 1000, "Spea2": generations, **points}
+    sizes = {"Warner": 200 if plan.quick else 1000, "Spea2": generations}
+    sizes |= QUICK_POINTS if plan.quick else POINTS
     draws = QUICK_DRAWS if plan.quick else DRAWS
     return [
         plan.setting(
@@ -156,28 +156,28 @@ def _row(setting: Setting, channels: Front, i: int, again: bool = False) -> dict
     }
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> report.Section:
     """Every front, and the ranges."""
     rows = [row for setting_rows in results.values() for row in setting_rows]
     least = {
         method: ", ".join(f"{_least(rows, f'normal-{delta}', method):.4f}" for delta in DELTAS)
         for method in METHODS
     }
-    tables = {"huang-du-ranges": _ranges(rows), "huang-du": table_of("Every front", rows)}
-    return section_of(NAME, _checks(rows), _charts(rows), tables, least=least)
+    tables = {"huang-du-ranges": _ranges(rows), "huang-du": report.table_of("Every front", rows)}
+    return report.section_of(NAME, _checks(rows), _charts(rows), tables, least=least)
 
 
 def _least(rows: Rows, case: str, method: str) -> float:
     """The smallest privacy of a front."""
-    return float(min(row["privacy"] for row in matching(rows, case=case, method=method)))
+    return float(min(row["privacy"] for row in report.matching(rows, case=case, method=method)))
 
 
-def _checks(rows: Rows) -> list[Check]:
+def _checks(rows: Rows) -> list[report.Check]:
     checks = []
     for delta in DELTAS:
         case = f"normal-{delta}"
         checks += [
-            Check(
+            report.Check(
                 f"smallest privacy of Warner, delta {delta}",
                 _least(rows, case, "Warner"),
                 WARNER[delta],
@@ -185,7 +185,7 @@ def _checks(rows: Rows) -> list[Check]:
                 0.005,
                 "The paper reads it off a figure; theta runs over a grid.",
             ),
-            Check(
+            report.Check(
                 f"smallest privacy of Exact, delta {delta}",
                 _least(rows, case, "Exact"),
                 SEARCH[delta],
@@ -202,7 +202,7 @@ def _ranges(rows: Rows) -> Table:
     return Table(("case", *METHODS), body, "Smallest privacy of every front")
 
 
-def _charts(rows: Rows) -> list[Chart]:
+def _charts(rows: Rows) -> list[report.Chart]:
     charts = [_chart(rows, case.name, case.title, "mse") for case in CASES]
     again = [
         _chart(
@@ -214,17 +214,19 @@ def _charts(rows: Rows) -> list[Chart]:
     return charts + again
 
 
-def _chart(rows: Rows, case: str, title: str, key: str) -> Chart:
-    top = _CUT * max(row[key] for row in matching(rows, case=case, method="Exact"))
-    shown = [row for row in matching(rows, case=case) if row[key] <= top]
+def _chart(rows: Rows, case: str, title: str, key: str) -> report.Chart:
+    top = _CUT * max(row[key] for row in report.matching(rows, case=case, method="Exact"))
+    shown = [row for row in report.matching(rows, case=case) if row[key] <= top]
     curves = [
-        Curve(
+        report.Curve(
             method,
-            points(shown, key, "privacy", method=method),
+            report.points(shown, key, "privacy", method=method),
             colour,
             dashed=method == "Warner",
             marks=method in ("Square", "Exact"),
         )
         for colour, method in enumerate(METHODS)
     ]
-    return Chart(f"huang-du-{case}", title, "privacy", "mean squared error", curves, log=True)
+    return report.Chart(
+        f"huang-du-{case}", title, "privacy", "mean squared error", curves, log=True
+    )

@@ -193,25 +193,26 @@ Finished = Generator[tuple[Setting, Rows], None, None]
 Watch = Callable[["Progress"], None]
 
 
-@dataclass
 class Progress:
     """Progress of a run: settings, repeats and approximate seconds of work, in total and done.
 
     `name` is the setting that reported last.
     """
 
-    settings: int
-    repeats: int
-    work: float
-    settings_done: int = 0
-    repeats_done: int = 0
-    work_done: float = 0.0
-    name: str = ""
+    def __init__(self, settings: Sequence[Setting]) -> None:
+        self._settings = {_name(setting): setting for setting in settings}
+        self._done = dict.fromkeys(self._settings, 0)
+        self.settings, self.settings_done = len(settings), 0
+        self.repeats, self.repeats_done = sum(setting.repeats for setting in settings), 0
+        self.work = sum(setting.repeats * setting.seconds for setting in settings)
+        self.work_done = 0.0
+        self.name = ""
 
-    def add(self, setting: Setting, repeats: int) -> None:
-        """More repeats of a setting are done."""
-        self.repeats_done += repeats
-        self.work_done += repeats * setting.seconds
+    def count(self, name: str, done: int) -> None:
+        """Add the repeats of a setting that were finished since it was counted last."""
+        more, self._done[name] = done - self._done[name], done
+        self.repeats_done += more
+        self.work_done += more * self._settings[name].seconds
 
 
 def run(
@@ -224,15 +225,20 @@ def run(
     """The rows of every setting, in the given order; finished settings are not run again."""
     results = {setting: rows for setting in settings if (rows := kept(folder, setting)) is not None}
     left = [setting for setting in settings if setting not in results]
-    work = sum(setting.repeats * setting.seconds for setting in settings)
-    progress = Progress(len(settings), sum(setting.repeats for setting in settings), work)
+    progress = Progress(settings)
     progress.settings_done = len(results)
     for setting in results:
-        progress.add(setting, setting.repeats)
+        progress.count(_name(setting), setting.repeats)
     watch = watch or (lambda _: None)
     watch(progress)
+
+    def count(name: str, done: int) -> None:
+        progress.count(name, done)
+        progress.name = name
+        watch(progress)
+
     working = _alone if processes == 1 else _several
-    with closing(working(left, job, processes, _RepeatCounter(left, progress, watch))) as finished:
+    with closing(working(left, job, processes, count)) as finished:
         for setting, rows in finished:
             keep(folder, setting, rows)
             results[setting] = rows
@@ -241,37 +247,22 @@ def run(
     return {setting: results[setting] for setting in settings}
 
 
-class _RepeatCounter:
-    """Adds up the finished repeats of all settings."""
-
-    def __init__(self, settings: Sequence[Setting], progress: Progress, watch: Watch) -> None:
-        self._progress, self._watch = progress, watch
-        self._settings = {_name(setting): setting for setting in settings}
-        self._done: dict[str, int] = {}
-
-    def __call__(self, name: str, done: int) -> None:
-        self._progress.add(self._settings[name], done - self._done.get(name, 0))
-        self._done[name] = done
-        self._progress.name = name
-        self._watch(self._progress)
-
-
 def _name(setting: Setting) -> str:
     return f"{setting.study} {setting.name}"
 
 
 def _alone(
-    settings: Sequence[Setting], job: Job, processes: int, counter: _RepeatCounter
+    settings: Sequence[Setting], job: Job, processes: int, count: Callable[[str, int], None]
 ) -> Finished:
     """Run one after the other, in this process."""
     with threadpool_limits(1):
         for setting in settings:
-            yield setting, job(setting, partial(counter, _name(setting)))
-            counter(_name(setting), setting.repeats)
+            yield setting, job(setting, partial(count, _name(setting)))
+            count(_name(setting), setting.repeats)
 
 
 def _several(
-    settings: Sequence[Setting], job: Job, processes: int, counter: _RepeatCounter
+    settings: Sequence[Setting], job: Job, processes: int, count: Callable[[str, int], None]
 ) -> Finished:
     """Run in several processes, in the order in which they finish; an exception ends all."""
     context = multiprocessing.get_context("spawn")
@@ -284,9 +275,9 @@ def _several(
                 with suppress(multiprocessing.TimeoutError):
                     finished = coming.next(_LOOK)
                 while not messages.empty():
-                    counter(*messages.get())
+                    count(*messages.get())
             setting, rows = finished
-            counter(_name(setting), setting.repeats)
+            count(_name(setting), setting.repeats)
             yield setting, rows
 
 

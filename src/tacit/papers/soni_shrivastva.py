@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.channel import related
-from tacit.papers import experiments
+from tacit.papers import experiments, report
 from tacit.papers.experiments import PROCEDURES
-from tacit.papers.report import Chart, Check, Curve, Section, points, section_of, table_of
 from tacit.papers.runner import Plan, Results, Rows, Setting, Tell
 from tacit.privacy import compare_schemes
 from tacit.privacy.comparison import grouped, related_scheme
@@ -89,24 +88,22 @@ def _privacy(thetas: list[float]) -> Rows:
     return [{name: getattr(point, name) for name in PRIVACY} for point in compared.points]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> report.Section:
     """Accuracy, gain and privacy against theta and groups."""
-    rows = [
-        row for name, setting_rows in results.items() for row in setting_rows if name != "privacy"
-    ]
+    rows = [row for name in results if name != "privacy" for row in results[name]]
     privacy = results["privacy"]
 
     def shown(rows: Rows, key: str, **values: Any) -> str:
-        by_groups = points(rows, key, "groups", theta=HELD, **values)
+        by_groups = report.points(rows, key, "groups", theta=HELD, **values)
         return ", ".join(f"{share:.4f}" for _, share in by_groups)
 
-    return section_of(
+    return report.section_of(
         NAME,
         _checks(rows),
         _charts(rows, privacy),
         {
-            "soni-shrivastva": table_of("Accuracy and gain by groups and theta", rows),
-            "soni-shrivastva-privacy": table_of("Privacy by groups and theta", privacy),
+            "soni-shrivastva": report.table_of("Accuracy and gain by groups and theta", rows),
+            "soni-shrivastva-privacy": report.table_of("Privacy by groups and theta", privacy),
         },
         repeats=rows[0]["repeats"],
         literal=shown(rows, "mean", tree="ID3", procedure="literal"),
@@ -115,11 +112,11 @@ def section(results: Results) -> Section:
     )
 
 
-def _checks(rows: Rows) -> list[Check]:
+def _checks(rows: Rows) -> list[report.Check]:
     chosen = experiments.most_repeated
     ours = {groups: chosen(rows, groups=groups, theta=HELD, tree="ID3") for groups in GROUPS}
     return [
-        Check(
+        report.Check(
             f"ID3, literal, theta {HELD:g}, {_groups(groups)}",
             row["mean"],
             reference=REFERENCE[groups],
@@ -135,14 +132,17 @@ def _groups(groups: int) -> str:
     return "1 group" if groups == 1 else f"{groups} groups"
 
 
-def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
+def _charts(rows: Rows, privacy: Rows) -> list[report.Chart]:
     level = ("commonest class", experiments.commonest(experiments.first_records()[0]))
     charts = []
     for tree in CRITERIA.values():
         curves = [
-            Curve(
+            report.Curve(
                 f"{_groups(groups)}, {name}",
-                [*points(rows, "mean", groups=groups, tree=tree, procedure=name), (0.5, None)],
+                [
+                    *report.points(rows, "mean", groups=groups, tree=tree, procedure=name),
+                    (0.5, None),
+                ],
                 groups - 1,
                 dashed=name == "literal",
             )
@@ -150,18 +150,24 @@ def _charts(rows: Rows, privacy: Rows) -> list[Chart]:
             for name in PROCEDURES
         ]
         name, title = f"{NAME}-{tree.lower()}", f"{tree}: mean accuracy"
-        charts.append(Chart(name, title, "theta", "accuracy", curves, level=level))
+        charts.append(report.Chart(name, title, "theta", "accuracy", curves, level=level))
     id3 = {"tree": "ID3", "procedure": "literal"}  # both procedures have the same gain
-    gains = [Curve(_groups(g), points(rows, "gain", groups=g, **id3), g - 1) for g in GROUPS]
-    by_theta = [Curve(_groups(g), points(privacy, "map_record", groups=g), g - 1) for g in GROUPS]
+    gains = [
+        report.Curve(_groups(g), report.points(rows, "gain", groups=g, **id3), g - 1)
+        for g in GROUPS
+    ]
+    privacy_curves = [
+        report.Curve(_groups(g), report.points(privacy, "map_record", groups=g), g - 1)
+        for g in GROUPS
+    ]
     by_group = [
-        Curve(f"theta {t:g}", points(privacy, "map_record", "groups", theta=t), i)
+        report.Curve(f"theta {t:g}", report.points(privacy, "map_record", "groups", theta=t), i)
         for i, t in enumerate(t for t in FEW if t < 1)
     ]
     hidden, title = "share of wrong best guesses", "Privacy of a record by"
     return [
         *charts,
-        Chart(f"{NAME}-gain", "Gain of the best split", "theta", "bits", gains),
-        Chart(f"{NAME}-privacy-theta", f"{title} theta", "theta", hidden, by_theta),
-        Chart(f"{NAME}-privacy-groups", f"{title} groups", "groups", hidden, by_group),
+        report.Chart(f"{NAME}-gain", "Gain of the best split", "theta", "bits", gains),
+        report.Chart(f"{NAME}-privacy-theta", f"{title} theta", "theta", hidden, privacy_curves),
+        report.Chart(f"{NAME}-privacy-groups", f"{title} groups", "groups", hidden, by_group),
     ]

@@ -17,29 +17,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import TINY, Array, Codes, Mask
+from tacit.core.arrays import TINY, Array, Mask
 from tacit.core.design import Design, Group
 from tacit.core.disguise import disguise
-from tacit.core.schema import Schema
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.output.table import Table
-from tacit.papers.experiments import SHARE, TARGETS, binary
-from tacit.papers.report import (
-    Chart,
-    Check,
-    Curve,
-    Section,
-    by_theta,
-    matching,
-    points,
-    section_of,
-    table_of,
-)
+from tacit.papers import report
+from tacit.papers.experiments import SHARE, TARGETS, binary, most_repeated
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell, moments
 from tacit.privacy import prior_of, pse_curve
 from tacit.privacy.comparison import related_scheme, unrelated_scheme
@@ -65,12 +55,6 @@ class Population:
 
     patterns: Array
     counts: Counts
-
-    @classmethod
-    def of(cls, codes: Codes, schema: Schema) -> Population:
-        """The patterns of a data set."""
-        table = count(codes, schema)
-        return cls(table.patterns.astype(np.float64), np.asarray(table.counts))
 
     @property
     def n_train(self) -> int:
@@ -180,7 +164,8 @@ COINS = {"unrelated": unrelated_scheme, "related": related_scheme}
 @cache
 def population(data: str) -> Population:
     """The patterns of a data set."""
-    return Population.of(*binary(data))
+    table = count(*binary(data))
+    return Population(table.patterns.astype(np.float64), np.asarray(table.counts))
 
 
 def design_of(data: str, scheme: str, theta: float) -> Design:
@@ -204,14 +189,14 @@ def literal_scores(setting: Setting, tell: Tell) -> dict[str, list[float]]:
     """Accuracy of the paper's procedure on true test records, both ways, a score per repeat."""
     scores: dict[str, list[float]] = {name: [] for name in WAYS}
     people, theta = population(setting["data"]), setting["theta"]
-    report, restore = SCHEMES[setting["scheme"]]
+    draw, restore = SCHEMES[setting["scheme"]]
     yes = people.patterns[:, -1] > 0
     for start in range(0, setting.repeats, BLOCK):
         stop = min(start + BLOCK, setting.repeats)
         tables, tested = [], []
         for (train, test), rng in divided(setting, start, stop):
             truthful = rng.binomial(train, theta)
-            tables.append(report(people, truthful, train - truthful, rng))
+            tables.append(draw(people, truthful, train - truthful, rng))
             tested.append(test)
         restored = restore(np.array(tables) / people.n_train, theta)
         weights = np.array(tested) / np.sum(tested, axis=1, keepdims=True)
@@ -348,28 +333,26 @@ def _rules(setting: Setting, tell: Tell) -> Rows:
     return rows
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> report.Section:
     """Figures of both data sets, their Figure 7, PSE curves and rules."""
-    rows = [
-        row for name, setting_rows in results.items() for row in setting_rows if name != "rules"
-    ]
+    rows = [row for name in results if name != "rules" for row in results[name]]
     tables = {
         "zhan-matwin-figure-7": _figure_7(rows),
-        "zhan-matwin": table_of("Mean and variance of the accuracy", rows),
-        "zhan-matwin-rules": table_of(
+        "zhan-matwin": report.table_of("Mean and variance of the accuracy", rows),
+        "zhan-matwin-rules": report.table_of(
             "PSE of income before and after a tree's rules are published", results["rules"]
         ),
     }
-    literal, aware = (matching(rows, procedure=name) for name in ("literal", "noise-aware"))
-    return section_of(
+    literal, aware = (report.matching(rows, procedure=name) for name in ("literal", "noise-aware"))
+    return report.section_of(
         NAME,
         _checks(rows),
         (*_charts(rows), _pse()),
         tables,
-        related=by_theta(literal, "mean", data="adult", scheme="related"),
-        unrelated=by_theta(literal, "mean", data="adult", scheme="unrelated"),
-        wisconsin=by_theta(literal, "mean", data="wisconsin", scheme="related"),
-        aware=by_theta(aware, "mean", data="adult", scheme="related"),
+        related=report.by_theta(literal, "mean", data="adult", scheme="related"),
+        unrelated=report.by_theta(literal, "mean", data="adult", scheme="unrelated"),
+        wisconsin=report.by_theta(literal, "mean", data="wisconsin", scheme="related"),
+        aware=report.by_theta(aware, "mean", data="adult", scheme="related"),
         literal_repeats=max(row["repeats"] for row in literal),
         aware_repeats=max(row["repeats"] for row in aware),
         after=_after(results["rules"]),
@@ -393,104 +376,73 @@ def _after(rules: Rows) -> str:
     return said + (more if same else " The last columns show what an adversary gains by them.")
 
 
-def _value(
-    rows: Rows, key: str, data: str, scheme: str, theta: float, procedure: str = "literal"
-) -> Any:
-    """The value of one setting."""
-    return matching(rows, data=data, scheme=scheme, theta=theta, procedure=procedure)[0][key]
-
-
-def _checks(rows: Rows) -> list[Check]:
-    original = _value(rows, "mean", "adult", "related", 1.0)
-    benign = _value(rows, "mean", "wisconsin", "related", 1.0)
+def _checks(rows: Rows) -> list[report.Check]:
+    literal = report.matching(rows, procedure="literal")
+    means = {(row["data"], row["scheme"], row["theta"]): row["mean"] for row in literal}
+    original, benign = means["adult", "related", 1.0], means["wisconsin", "related", 1.0]
     why = "The paper draws this curve and prints no number."
-    return [
-        Check("Adult, undisguised", original, 0.82, 0.8205, 0.004, ROUNDED),
-        Check("Wisconsin, undisguised", benign, None, 0.960, 0.003, why),
-        *(
-            Check(
-                f"Adult, {scheme}, theta {theta:g}, literal",
-                _value(rows, "mean", "adult", scheme, theta),
-                mean,
-                within=NEAR,
-                why=ROUNDED,
-            )
-            for scheme, published in PUBLISHED.items()
-            for theta, mean in published.items()
-            if (scheme, theta) != UNSURE[1:]
-        ),
-        *_unsure(rows),
+    checks = [
+        report.Check("Adult, undisguised", original, 0.82, 0.8205, 0.004, ROUNDED),
+        report.Check("Wisconsin, undisguised", benign, None, 0.960, 0.003, why),
     ]
+    for scheme, published in PUBLISHED.items():
+        for theta, mean in published.items():
+            if (scheme, theta) != UNSURE[1:]:
+                what = f"Adult, {scheme}, theta {theta:g}, literal"
+                ours = means["adult", scheme, theta]
+                checks.append(report.Check(what, ours, mean, within=NEAR, why=ROUNDED))
+    return [*checks, *_unsure(rows)]
 
 
-def _unsure(rows: Rows) -> Iterator[Check]:
+def _unsure(rows: Rows) -> Iterator[report.Check]:
     """Mean and variance of the setting with negative shares, from the most repeats."""
     data, scheme, theta = UNSURE
-    chosen = matching(rows, data=data, scheme=scheme, theta=theta)
-    row = (matching(chosen, procedure=MORE) or matching(chosen, procedure="literal"))[0]
+    row = most_repeated(rows, data=data, scheme=scheme, theta=theta)
     what = f"Adult, {scheme}, theta {theta:g}, literal"
     why = RAW.format(repeats=row["repeats"], error=row["stderr"] or 0.0)
-    yield Check(what, row["mean"], PUBLISHED[scheme][theta], within=0.03, why=why)
-    yield Check(f"{what}, variance", row["variance"], VARIANCES[scheme][theta], why=why)
+    yield report.Check(what, row["mean"], PUBLISHED[scheme][theta], within=0.03, why=why)
+    yield report.Check(f"{what}, variance", row["variance"], VARIANCES[scheme][theta], why=why)
 
 
 def _figure_7(rows: Rows) -> Table:
-    heads = ("scheme", "theta", "published mean", *(f"{p}, mean" for p in PROCEDURES))
-    heads += ("published variance", *(f"{p}, variance" for p in PROCEDURES))
-    body = [
-        (
-            scheme,
-            theta,
-            mean,
-            *(_value(rows, "mean", "adult", scheme, theta, p) for p in PROCEDURES),
-            VARIANCES[scheme][theta],
-            *(_value(rows, "variance", "adult", scheme, theta, p) for p in PROCEDURES),
-        )
-        for scheme, published in PUBLISHED.items()
-        for theta, mean in published.items()
-    ]
-    none = (None,) * len(PROCEDURES)
-    body.append(("related", NOTHING["related"], None, *none, None, *none))
+    adult, keys = report.matching(rows, data="adult"), ("mean", "variance")
+    heads = ["scheme", "theta"]
+    for key in keys:
+        heads += [f"published {key}", *(f"{procedure}, {key}" for procedure in PROCEDURES)]
+    body: list[Any] = []
+    for scheme, published in PUBLISHED.items():
+        for theta, mean in published.items():
+            chosen = report.matching(adult, scheme=scheme, theta=theta)
+            by_procedure = {row["procedure"]: row for row in chosen}
+            means, variances = ([by_procedure[name][key] for name in PROCEDURES] for key in keys)
+            body.append((scheme, theta, mean, *means, VARIANCES[scheme][theta], *variances))
+    body.append(("related", NOTHING["related"], *(None,) * (len(heads) - 2)))
     return Table(heads, body, "Their Figure 7 beside ours")
 
 
-def _charts(rows: Rows) -> list[Chart]:
-    return [
-        Chart(
-            f"zhan-matwin-{data}-{scheme}-{key}",
-            f"Naive Bayes, {DATA[data]}, {scheme} questions: {said}",
-            "theta",
-            said,
-            _curves(rows, data, scheme, key),
-        )
-        for data in DATA
-        for scheme in PUBLISHED
-        for key, said in (("mean", "mean accuracy"), ("variance", "variance of the accuracy"))
-    ]
+def _charts(rows: Rows) -> Iterator[report.Chart]:
+    figures = (
+        ("mean", "mean accuracy", PUBLISHED),
+        ("variance", "variance of the accuracy", VARIANCES),
+    )
+    for data, scheme, (key, said, published) in product(DATA, PUBLISHED, figures):
+        chosen = report.matching(rows, data=data, scheme=scheme)
+        shown = [row for row in chosen if row["mean"] is None or row[key] is not None]
+        curves = []
+        for colour, name in enumerate(PROCEDURES):
+            points = report.points(shown, key, procedure=name)
+            curves.append(report.Curve(name, points, colour, dashed=name == "cut at zero"))
+        if data == "adult":
+            printed = list(published[scheme].items())
+            curves.append(report.Curve("published", printed, len(PROCEDURES), dashed=True))
+        title = f"Naive Bayes, {DATA[data]}, {scheme} questions: {said}"
+        yield report.Chart(f"{NAME}-{data}-{scheme}-{key}", title, "theta", said, curves)
 
 
-def _curves(rows: Rows, data: str, scheme: str, key: str) -> list[Curve]:
-    chosen = matching(rows, data=data, scheme=scheme)
-    shown = [row for row in chosen if row["mean"] is None or row[key] is not None]
-    curves = [
-        Curve(name, points(shown, key, procedure=name), colour, dashed=name == "cut at zero")
-        for colour, name in enumerate(PROCEDURES)
-    ]
-    printed = (PUBLISHED if key == "mean" else VARIANCES)[scheme]
-    if data == "adult":
-        curves.append(Curve("published", list(printed.items()), len(PROCEDURES), dashed=True))
-    return curves
-
-
-def _pse() -> Chart:
+def _pse() -> report.Chart:
     thetas = np.linspace(0, 1, 51).tolist()
-    curves = [
-        Curve(
-            f"Wa = {share:g}",
-            list(zip(thetas, pse_curve(thetas, share).tolist(), strict=True)),
-            colour,
-            marks=False,
-        )
-        for colour, share in enumerate(SHARES)
-    ]
-    return Chart("zhan-matwin-pse", "PSE before mining, Wy = 1/2", "theta", "PSE", curves)
+    curves = []
+    for colour, share in enumerate(SHARES):
+        points = list(zip(thetas, pse_curve(thetas, share).tolist(), strict=True))
+        curves.append(report.Curve(f"Wa = {share:g}", points, colour, marks=False))
+    return report.Chart(f"{NAME}-pse", "PSE before mining, Wy = 1/2", "theta", "PSE", curves)
