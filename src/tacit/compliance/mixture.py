@@ -26,7 +26,6 @@ the coverage 95 % also in the worst case, a correlation of 1 (and 90 or 99 % for
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -39,7 +38,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
-from tacit.output.table import Table, latex_of, markdown_of
+from tacit.output.table import Table, TabularResult, latex_of, markdown_of
 from tacit.reconstruction.estimate import Estimate, estimate_columns
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
@@ -55,6 +54,8 @@ _HALVINGS = 40
 _ROUNDING = 1e-13
 #: A combination of classes this close to the rows of K is identified.
 _IDENTIFIED = 1e-8
+#: Statistics below this are rounding errors.
+_NO_GAIN = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,33 @@ class ReportMixture:
         scaled = np.sqrt(self.sizes / expected)[:, None] * self.stacked
         solved = np.linalg.lstsq(scaled.T, gradients.T, rcond=None)[0]
         return np.asarray(solved.T @ solved)
+
+    def estimate(
+        self, quantities: Sequence[Quantity], attributes: tuple[Attribute, ...], name: str
+    ) -> Estimate:
+        """The quantities as a table of these attributes; one quantity without attributes."""
+        shares, log_likelihood = self.maximum
+        if not np.isfinite(log_likelihood):
+            raise DataError("some reports are impossible under their design")
+        shape = tuple(a.size for a in attributes)
+        value = np.array([quantity.value(shares) for quantity in quantities]).reshape(shape)
+        n_records = self.n_records
+        covariance = self.covariance(np.array([q.gradient(shares, n_records) for q in quantities]))
+
+        def interval(level: float) -> Interval:
+            check_level(level)
+            lower, upper = profile_intervals(self, quantities, level)
+            return Interval(lower.reshape(shape), upper.reshape(shape))
+
+        estimate = Estimate.of_covariance(
+            attributes, value, covariance, n_records, "maximum likelihood", name
+        ).with_provenance(n_left_out=self.n_left_out)
+        return replace(estimate, interval_of=interval)
+
+    def test(self, hypothesis: str, gain: float, df: int) -> HypothesisTest:
+        """2 * gain is chi-squared; without degrees of freedom the p-value is 1."""
+        statistic = 2 * gain if 2 * gain > _NO_GAIN else 0.0
+        return HypothesisTest.of(hypothesis, "likelihood ratio", statistic, df, self.n_records)
 
 
 def most_likely_shares(matrix: Array, reports: Array) -> tuple[Array, float]:
@@ -294,57 +322,34 @@ def _corners(weights: Array) -> Array:
     return np.concatenate([unit[:, level], (1 - part) * unit[:, i] + part * unit[:, j]], axis=1)
 
 
-def mixture_estimate(
-    mixture: ReportMixture,
-    quantities: Sequence[Quantity],
-    attributes: tuple[Attribute, ...],
-    name: str,
-) -> Estimate:
-    """The quantities as a table of these attributes; one quantity without attributes."""
-    shares, log_likelihood = mixture.maximum
-    if not np.isfinite(log_likelihood):
-        raise DataError("some reports are impossible under their design")
-    shape = tuple(a.size for a in attributes)
-    value = np.array([quantity.value(shares) for quantity in quantities]).reshape(shape)
-    gradients = np.array([q.gradient(shares, mixture.n_records) for q in quantities])
-    covariance = mixture.covariance(gradients)
-
-    def interval(level: float) -> Interval:
-        check_level(level)
-        lower, upper = profile_intervals(mixture, quantities, level)
-        return Interval(lower.reshape(shape), upper.reshape(shape))
-
-    estimate = Estimate.of_covariance(
-        attributes, value, covariance, mixture.n_records, "maximum likelihood", name
-    ).with_provenance(n_left_out=mixture.n_left_out)
-    return replace(estimate, interval_of=interval)
-
-
 def share_of_all(part: Array) -> Quantity:
     """A sum of shares, as a share of everyone."""
     return Quantity(part, np.ones(part.size))
 
 
-#: Statistics below this are rounding errors.
-_NO_GAIN = 1e-7
+@dataclass(frozen=True, eq=False, repr=False)
+class MixtureResult(TabularResult):
+    """Estimates and tests, the fields of a subclass in the order in which they are shown."""
 
-
-class MixtureResult(ABC):
-    """Estimates and tests; the first estimate is the distribution of the true answers."""
+    distribution: Estimate
+    log_likelihood: float
 
     @property
-    @abstractmethod
     def estimates(self) -> list[Estimate]:
-        """The distribution and what else was estimated."""
+        """The distribution of the true answers, and what else was estimated."""
+        return [value for value in vars(self).values() if isinstance(value, Estimate)]
 
     @property
-    @abstractmethod
     def tests(self) -> list[HypothesisTest]:
         """The tests of what the estimates assume."""
+        return [value for value in vars(self).values() if isinstance(value, HypothesisTest)]
 
-    @abstractmethod
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready result."""
+        values = vars(self).items()
+        estimates = {n: v.to_dict(level) for n, v in values if isinstance(v, Estimate)}
+        tests = {n: v.to_dict() for n, v in values if isinstance(v, HypothesisTest)}
+        return estimates | tests | {"log_likelihood": self.log_likelihood}
 
     @property
     def value(self) -> Array:
@@ -420,25 +425,6 @@ class MixtureResult(ABC):
 
     def _repr_html_(self) -> str:
         return "".join(table.html() for table in self.tables())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def interior_test(hypothesis: str, gain: float, df: int, n_records: int) -> HypothesisTest:
-    """2 * gain is chi-squared; without degrees of freedom the p-value is 1."""
-    statistic = 2 * gain if 2 * gain > _NO_GAIN else 0.0
-    return HypothesisTest.of(hypothesis, "likelihood ratio", statistic, df, n_records)
-
-
-def boundary_test(hypothesis: str, gain: float, n_records: int) -> HypothesisTest:
-    """The hypothesis sets one share to 0, the least it can be.
-
-    2 * gain is then 0 in half of all surveys, else chi-squared with 1 degree of freedom
-    (Self & Liang, 1987, case 5).
-    """
-    test = interior_test(hypothesis, gain, 1, n_records)
-    return replace(test, pvalue=test.pvalue / 2 if test.statistic > 0 else 1.0)
 
 
 def line(test: HypothesisTest) -> str:

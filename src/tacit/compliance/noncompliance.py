@@ -11,30 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit.compliance.mixture import (
-    MixtureResult,
-    Quantity,
-    ReportMixture,
-    boundary_test,
-    interior_test,
-    mixture_estimate,
-    share_of_all,
-)
-from tacit.compliance.pool import (
-    Sample,
-    SampleCounts,
-    check_same,
-    mixture_of,
-    read_sample,
-    read_samples,
-    sample_pairs,
-)
+from tacit.compliance.mixture import MixtureResult, Quantity, ReportMixture, share_of_all
+from tacit.compliance.pool import Sample, SampleCounts, check_same, mixture_of, read_samples
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import probabilities
 from tacit.core.schema import Attribute, Label
@@ -55,53 +39,30 @@ class ComplianceEstimate(MixtureResult):
     what the others would answer (`Cheaters`).
     """
 
-    distribution: Estimate
+    at_least: Estimate | None
+    at_most: Estimate | None
     share: Estimate
     test: HypothesisTest
     fit: HypothesisTest
-    log_likelihood: float
-    at_least: Estimate | None = None
-    at_most: Estimate | None = None
-
-    @property
-    def estimates(self) -> list[Estimate]:
-        """Distribution, bounds if there are any, and share."""
-        estimates = [self.distribution, self.at_least, self.at_most, self.share]
-        return [estimate for estimate in estimates if estimate is not None]
-
-    @property
-    def tests(self) -> list[HypothesisTest]:
-        """Of full compliance, and of fit."""
-        return [self.test, self.fit]
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """JSON-ready result."""
-        bounds = {"at_least": self.at_least, "at_most": self.at_most}
-        return {
-            "distribution": self.distribution.to_dict(level),
-            "share": self.share.to_dict(level),
-            "test": self.test.to_dict(),
-            "fit": self.fit.to_dict(),
-            "log_likelihood": self.log_likelihood,
-            **{name: bound.to_dict(level) for name, bound in bounds.items() if bound is not None},
-        }
 
 
 def compliance_tests(mixture: ReportMixture) -> tuple[HypothesisTest, HypothesisTest, float]:
     """The tests of full compliance and of fit, and the log-likelihood.
 
-    The last class is that of non-compliers. In the test of fit, every share of 0 counts as a degree
-    of freedom: conservative, as chi-squared bounds the distribution at the border.
+    The last class is that of non-compliers, whose share is 0, the least it can be, if everybody
+    complies: twice the gain is then 0 in half of all surveys, else chi-squared with 1 degree of
+    freedom (Self & Liang, 1987, case 5). In the test of fit, every share of 0 counts as a degree of
+    freedom: conservative, as chi-squared bounds the distribution at the border.
     """
     shares, best = mixture.maximum
     followers = range(len(shares) - 1)
     complied = mixture.of_classes(followers).maximum[1]
-    test = boundary_test("everybody complies", best - complied, mixture.n_records)
+    test = mixture.test("everybody complies", best - complied, 1)
+    test = replace(test, pvalue=test.pvalue / 2 if test.statistic > 0 else 1.0)
     cells = sum(counts.size - 1 for counts in mixture.counts)
     free = mixture.rank - 1 - int((shares < _ABSENT).sum())
     df, gain = cells - max(free, 0), mixture.saturated - best
-    fit = interior_test("the model holds", gain, df, mixture.n_records)
-    return test, fit, best
+    return test, mixture.test("the model holds", gain, df), best
 
 
 #: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
@@ -118,6 +79,8 @@ class NoncomplianceModel(ABC):
     among: ClassVar[str] = " among people who comply"
     #: What identifies the model, for errors.
     remedy: ClassVar[str]
+    #: A question whose true distribution is known.
+    anchor: str | None = None
 
     @abstractmethod
     def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
@@ -127,10 +90,11 @@ class NoncomplianceModel(ABC):
         self, samples: Sequence[Sample], attribute: str | None
     ) -> tuple[list[SampleCounts], Attribute]:
         """Count the samples; also the attribute whose distribution is estimated."""
-        read = read_samples(samples, attribute)
-        if len(read[0].attributes) != 1:
+        read = read_samples(samples, attribute, self.anchor)
+        targets = [a for sample in read for a in sample.attributes if a.name != self.anchor]
+        if len({target.name for target in targets}) != 1:
             raise DataError("a model of non-compliance needs one attribute")
-        return read, read[0].attributes[0]
+        return read, targets[0]
 
     def distribution(self, target: Attribute) -> list[Quantity]:
         """The share of each category: by default among people who comply."""
@@ -161,18 +125,19 @@ class NoncomplianceModel(ABC):
                 f"these samples cannot identify the {self.share_name}: {self.remedy}; "
                 "tacit.compliance.sensitivity shows the estimate for assumed shares"
             )
-        distribution = mixture_estimate(mixture, shares, (target,), target.name + self.among)
+        distribution = mixture.estimate(shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
-        return ComplianceEstimate(
-            distribution.with_provenance(warning_of=lambda: warning),
-            mixture_estimate(mixture, [share], (), self.share_name),
-            *compliance_tests(mixture),
-            *self.bounds(mixture, target),
-        )
+        distribution = distribution.with_provenance(warning_of=lambda: warning)
+        test, fit, log_likelihood = compliance_tests(mixture)
+        others = mixture.estimate([share], (), self.share_name)
+        bounds = self.bounds(mixture, target)
+        return ComplianceEstimate(distribution, log_likelihood, *bounds, others, test, fit)
 
-    def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
+    def bounds(
+        self, mixture: ReportMixture, target: Attribute
+    ) -> tuple[Estimate | None, Estimate | None]:
         """Lower and upper bounds on the shares of all people, if others may have any answer."""
-        return ()
+        return None, None
 
 
 def _coding_warning(samples: Sequence[SampleCounts], mixture: ReportMixture) -> str:
@@ -238,16 +203,12 @@ class Cheaters(NoncomplianceModel):
         (reported,) = sample.channel.reported.attributes
         return sample.matrix, np.eye(reported.size)[safe_code(self.safe, reported, sample.label)]
 
-    def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, ...]:
-        unit = np.eye(target.size + 1)
-        honest = unit[:-1]
-        return tuple(
-            mixture_estimate(mixture, list(map(share_of_all, parts)), (target,), name)
-            for parts, name in (
-                (honest, f"{target.name} among all people, at least"),
-                (honest + unit[-1], f"{target.name} among all people, at most"),
-            )
-        )
+    def bounds(self, mixture: ReportMixture, target: Attribute) -> tuple[Estimate, Estimate]:
+        *honest, cheaters = np.eye(target.size + 1)
+        name, least = f"{target.name} among all people", [share_of_all(part) for part in honest]
+        most = [share_of_all(part + cheaters) for part in honest]
+        at_least = mixture.estimate(least, (target,), f"{name}, at least")
+        return at_least, mixture.estimate(most, (target,), f"{name}, at most")
 
 
 @dataclass(frozen=True)
@@ -336,18 +297,7 @@ class Careless(NoncomplianceModel):
     def read(
         self, samples: Sequence[Sample], attribute: str | None
     ) -> tuple[list[SampleCounts], Attribute]:
-        pairs = sample_pairs(samples)
-        name = attribute
-        if name is None:
-            others = [name for name in pairs[0][1].schema.names if name != self.anchor]
-            if len(others) != 1:
-                raise DataError(f"name the attribute to estimate: {', '.join(others)}")
-            name = others[0]
-        read = []
-        for number, (reported, design) in enumerate(pairs, start=1):
-            names = [n for n in (name, self.anchor) if n is not None and n in design.schema]
-            read.append(read_sample(reported, design, names or [name], f"sample {number}"))
-        target = check_same(read, name)
+        read, target = super().read(samples, attribute)
         if self.anchor is not None:
             anchor = check_same(read, self.anchor)
             if anchor.size != len(self.known):

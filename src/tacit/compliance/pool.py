@@ -17,13 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.compliance.mixture import (
-    MixtureResult,
-    ReportMixture,
-    interior_test,
-    mixture_estimate,
-    share_of_all,
-)
+from tacit.compliance.mixture import MixtureResult, ReportMixture, share_of_all
 from tacit.core.arrays import Array
 from tacit.core.channel.families import Unrelated
 from tacit.core.design import Design, ProductChannel, check_design
@@ -65,36 +59,36 @@ class SampleCounts:
         return self.channel.matrix
 
 
-def read_samples(samples: Any, attributes: Sequence[str] | str | None) -> list[SampleCounts]:
-    """Count each sample; the attributes must have the same categories in all of them."""
-    pairs = sample_pairs(samples)
-    names = [attributes] if isinstance(attributes, str) else attributes
-    if names is None:
-        names = pairs[0][1].schema.names
-        if len(names) > 1:
-            raise DataError(
-                f"the design has several attributes; name the one to estimate: {', '.join(names)}"
-            )
-    counts = [
-        read_sample(reported, design, names, f"sample {number}")
-        for number, (reported, design) in enumerate(pairs, start=1)
-    ]
-    for name in names:
-        check_same(counts, name)
-    return counts
+def read_samples(
+    samples: Any, attributes: Sequence[str] | str | None, anchor: str | None = None
+) -> list[SampleCounts]:
+    """Count each sample; the attributes must have the same categories in all of them.
 
-
-def sample_pairs(samples: Any) -> list[Sample]:
-    """The list of pairs (reported records, design), checked."""
-    listed = list(samples) if isinstance(samples, list | tuple) else []
-    if not listed or not all(isinstance(item, tuple | list) and len(item) == 2 for item in listed):
+    A sample may ask these questions, the `anchor` question, or both.
+    """
+    pairs = list(samples) if isinstance(samples, list | tuple) else []
+    if not pairs or not all(isinstance(item, tuple | list) and len(item) == 2 for item in pairs):
         raise DataError("samples must be a list of pairs (reported records, design)")
-    for number, (_, design) in enumerate(listed, start=1):
+    for number, (_, design) in enumerate(pairs, start=1):
         try:
             check_design(design)
         except TacitError as error:
             raise type(error)(f"sample {number}: {error}") from None
-    return [(data, design) for data, design in listed]
+    names = [attributes] if isinstance(attributes, str) else attributes
+    if names is None:
+        names = [name for name in pairs[0][1].schema.names if name != anchor]
+        if len(names) != 1:
+            raise DataError(
+                f"the design has several attributes; name the one to estimate: {', '.join(names)}"
+            )
+    questions = [*names, *([] if anchor is None else [anchor])]
+    counts = []
+    for number, (reported, design) in enumerate(pairs, start=1):
+        asked = [name for name in questions if anchor is None or name in design.schema]
+        counts.append(read_sample(reported, design, asked or names, f"sample {number}"))
+    for name in questions:
+        check_same(counts, name)
+    return counts
 
 
 def check_same(samples: Sequence[SampleCounts], name: str) -> Attribute:
@@ -159,30 +153,8 @@ class Pooled(MixtureResult):
     `unrelated` is the estimated distribution of an unrelated question of unknown prevalence.
     """
 
-    estimate: Estimate
     agreement: HypothesisTest
-    log_likelihood: float
     unrelated: Estimate | None = None
-
-    @property
-    def estimates(self) -> list[Estimate]:
-        """The distribution, and that of the unrelated question if it was estimated."""
-        return [self.estimate] if self.unrelated is None else [self.estimate, self.unrelated]
-
-    @property
-    def tests(self) -> list[HypothesisTest]:
-        """That the samples agree."""
-        return [self.agreement]
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """JSON-ready result."""
-        question = {} if self.unrelated is None else {"unrelated": self.unrelated.to_dict(level)}
-        return {
-            "distribution": self.estimate.to_dict(level),
-            **question,
-            "agreement": self.agreement.to_dict(),
-            "log_likelihood": self.log_likelihood,
-        }
 
 
 def pool(
@@ -215,13 +187,12 @@ def pool(
     if not all(mixture.identified(part) for part in answers):
         raise DataError(refusal)
     name = f"{', '.join(a.name for a in estimated)} in {number_of(len(read), 'sample')}"
-    estimate = mixture_estimate(mixture, list(map(share_of_all, answers)), estimated, name)
+    estimate = mixture.estimate(list(map(share_of_all, answers)), estimated, name)
     unrelated = None
     if drawn is not None:
         question = Attribute("unrelated question", estimated[0].categories)
-        shares = list(map(share_of_all, drawn))
-        unrelated = mixture_estimate(mixture, shares, (question,), question.name)
-    return Pooled(estimate, samples_agree(mixture), mixture.maximum[1], unrelated)
+        unrelated = mixture.estimate(list(map(share_of_all, drawn)), (question,), question.name)
+    return Pooled(estimate, mixture.maximum[1], samples_agree(mixture), unrelated)
 
 
 def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Array, Array]:
@@ -252,6 +223,6 @@ def samples_agree(mixture: ReportMixture) -> HypothesisTest:
     single = [
         ReportMixture((n,), (k,)) for n, k in zip(mixture.counts, mixture.matrices, strict=True)
     ]
-    gain = sum(each.maximum[1] for each in single) - mixture.maximum[1]
-    df = sum(each.rank - 1 for each in single) - (mixture.rank - 1)
-    return interior_test("the samples agree", gain, df, mixture.n_records)
+    gain = sum(sample.maximum[1] for sample in single) - mixture.maximum[1]
+    df = sum(sample.rank - 1 for sample in single) - (mixture.rank - 1)
+    return mixture.test("the samples agree", gain, df)

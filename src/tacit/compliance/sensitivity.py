@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.compliance.mixture import mixture_estimate, share_of_all
+from tacit.compliance.mixture import share_of_all
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.compliance.pool import mixture_of
 from tacit.core.arrays import Array
@@ -81,13 +81,8 @@ class SensitivityCurve(TabularResult):
     def to_table(self, level: float = 0.95) -> Table:
         """The curve as a person reads it."""
         columns = self.columns(level)
-        heads = (
-            "share",
-            self.attribute.name,
-            "estimate",
-            "std. error",
-            f"{100 * level:g} % interval",
-        )
+        interval = f"{100 * level:g} % interval"
+        heads = ("share", self.attribute.name, "estimate", "std. error", interval)
         rows = zip(
             (f"{share:.2f}" for share in columns["share"]),
             map(str, columns["category"]),
@@ -154,11 +149,8 @@ def sensitivity(
     sample.channel.require_reconstructable()
     quantities = [share_of_all(part) for part in np.eye(target.size)]
     estimates = tuple(
-        mixture_estimate(
-            mixture_of([sample], [model.given(sample, target, share)]),
-            quantities,
-            (target,),
-            f"{target.name}, {model.share_name} {share:g}",
+        mixture_of([sample], [model.given(sample, target, share)]).estimate(
+            quantities, (target,), f"{target.name}, {model.share_name} {share:g}"
         )
         for share in assumed.tolist()
     )

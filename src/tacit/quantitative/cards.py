@@ -19,8 +19,9 @@ from tacit.quantitative.scrambling import KnownNumbers, Moments, Scrambling, kno
 
 
 class CardScrambling(Scrambling):
-    """Numbers are drawn from `noise`."""
+    """Numbers are drawn from `noise`; with probability p the true number is reported instead."""
 
+    p: Fraction
     noise: KnownNumbers
     #: What a respondent does with a card.
     use_of_card: ClassVar[str]
@@ -29,21 +30,16 @@ class CardScrambling(Scrambling):
     def ratio(self) -> Fraction | None:
         return None
 
-    @property
-    def truth(self) -> Fraction:
-        """The probability of reporting the true number without drawing a card."""
-        return Fraction(0)
-
     @abstractmethod
     def scrambled(self, true: Any, drawn: Any) -> Any:
         """The report, a linear function of the true number; of arrays or exact fractions."""
 
     def law(self, true: Fraction) -> dict[Fraction, Fraction]:
         """The exact probability of each report of a true number."""
-        chances = {true: self.truth}
+        chances = {true: self.p}
         for card, share in zip(self.noise.values, self.noise.shares, strict=True):
             report = self.scrambled(true, card)
-            chances[report] = chances.get(report, Fraction(0)) + (1 - self.truth) * share
+            chances[report] = chances.get(report, Fraction(0)) + (1 - self.p) * share
         return {report: chance for report, chance in chances.items() if chance}
 
     @cached_property
@@ -62,6 +58,7 @@ class AlwaysScrambled(CardScrambling):
     """Everybody draws a card."""
 
     noise: KnownNumbers
+    p: ClassVar[Fraction] = Fraction(0)  # type: ignore[misc]
 
     @property
     def instructions(self) -> str:
@@ -80,10 +77,6 @@ class TruthOrScrambled(CardScrambling):
 
     p: Fraction
     noise: KnownNumbers
-
-    @property
-    def truth(self) -> Fraction:
-        return self.p
 
     @property
     def instructions(self) -> str:

@@ -15,22 +15,16 @@ from tacit.core.channel.numbers import fraction
 from tacit.core.exact_draws import source_of
 from tacit.errors import DataError, DesignError, FileError, unknown
 from tacit.output.json_documents import read_document
-from tacit.quantitative.cards import (
-    CardScrambling,
-    additive,
-    bar_lev,
-    eriksson,
-    multiplicative,
-)
+from tacit.quantitative import cards
 from tacit.quantitative.scrambling import FORMAT, Scrambling, numbers_of
 from tacit.quantitative.square_waves import square_wave_of
 
 #: Family -> the function that makes it from the parameters in a file.
 FAMILIES: dict[str, Callable[..., Scrambling]] = {
-    "additive": additive,
-    "multiplicative": multiplicative,
-    "bar_lev": bar_lev,
-    "eriksson": eriksson,
+    "additive": cards.additive,
+    "multiplicative": cards.multiplicative,
+    "bar_lev": cards.bar_lev,
+    "eriksson": cards.eriksson,
     "square_wave": square_wave_of,
 }
 
@@ -88,7 +82,7 @@ def as_matrix(scrambling: Scrambling, numbers: Iterable[Any]) -> Matrix:
     [['1/2', '0'], ['1/2', '1/2'], ['0', '1/2']]
     """
     check_scrambling(scrambling)
-    if not isinstance(scrambling, CardScrambling):
+    if not isinstance(scrambling, cards.CardScrambling):
         raise DesignError(
             f"{scrambling.family} is not for cards and has no matrix; bin the numbers and use "
             "uniform_perturbation or frapp"

@@ -126,11 +126,6 @@ class _People:
             raise DataError("fpc is not used for scrambled numbers; leave it out")
         if sampling.columns:
             raise DataError("weights, strata and clusters need one value per reported number")
-        if not callable(sampling.errors):
-            raise DataError(
-                "errors must be linearised, jackknife or bootstrap() of "
-                "tacit.reconstruction.sampling"
-            )
         self.n, self.sample = n, SampleData(sampling, {}, None, n).rows() if sampling else None
 
     def mean(self, values: Array) -> float:

@@ -25,7 +25,7 @@ Society B 45 (1983) 133-150.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -46,21 +46,15 @@ from tacit.reconstruction.likelihood import Convergence
 _CLOSE, _MOST_STEPS = 1e-4, 5_000
 
 
-@dataclass(frozen=True)
 class WaveSums:
-    """The channel of the square wave as sums over windows: M x in the time of two passes."""
+    """The channel of the square wave as sums over windows: M x in the time of two passes.
 
-    near: float
-    far: float
-    steps: int
-    reach: int
+    A point has the probability `far`, and `near` more if it is within reach.
+    """
 
-    @classmethod
-    def of(cls, scrambling: SquareWave) -> WaveSums:
-        """`far` for all points, and `near` more for those within reach."""
-        far = float(scrambling.far)
-        near = float(scrambling.largest_ratio) * far - far
-        return cls(near, far, scrambling.steps, scrambling.reach)
+    def __init__(self, wave: SquareWave) -> None:
+        self.steps, self.reach, self.far = wave.steps, wave.reach, float(wave.far)
+        self.near = float(wave.largest_ratio) * self.far - self.far
 
     def forward(self, true: Array) -> Array:
         """Probabilities of reports, along the first axis."""
@@ -151,7 +145,7 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
         raise DataError(f"bins must be a whole number from 2 to {most}, got {bins!r}")
     codes = scrambling.codes(numbers_of(reported, "reported numbers"))
     shares = np.bincount(codes, minlength=scrambling.points) / len(codes)
-    wave = WaveSums.of(scrambling)
+    wave = WaveSums(scrambling)
     likely, convergence = smoothed_em(wave, shares)
     centers, spread = smooth_fit(wave, shares, len(codes), likely)
     ranges = sums_over_ranges(scrambling.steps, bins)

@@ -597,8 +597,8 @@ def reconstruct(
     check_design(design)
     columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    if any(argument is not None for argument in (weights, strata, clusters, fpc)):
-        sampling = Sampling(weights, strata, clusters, fpc, errors)
+    sampling = Sampling(weights, strata, clusters, fpc, errors)
+    if sampling:
         count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):

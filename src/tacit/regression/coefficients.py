@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tacit.errors import DataError, unknown
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.regression.problem import RegressionProblem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,10 +65,23 @@ class CoefficientTable(TabularResult):
     names: tuple[str, ...]
     values: Array
     covariance: Array
-    nobs: int
-    n_left_out: int
+    problem: RegressionProblem
     warnings: tuple[str, ...]
-    df: float = field(default=np.inf, kw_only=True)
+
+    @property
+    def nobs(self) -> int:
+        """The number of records."""
+        return self.problem.n_records
+
+    @property
+    def n_left_out(self) -> int:
+        """The number of records with missing cells."""
+        return self.problem.n_left_out
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the variance; infinite for a simple sample."""
+        return self.problem.df
 
     @property
     def params(self) -> Coefficients:
@@ -187,14 +201,8 @@ class CoefficientTable(TabularResult):
             (f"{p:.4f}" if p >= 5e-5 else "<.0001" for p in columns["pvalue"]),
             map(span, columns["lower"], columns["upper"]),
         ]
-        heads = (
-            "coefficient",
-            "estimate",
-            "std. error",
-            "z",
-            "p",
-            f"{100 - 100 * alpha:g} % interval",
-        )
+        interval = f"{100 - 100 * alpha:g} % interval"
+        heads = ("coefficient", "estimate", "std. error", "z", "p", interval)
         rows = list(zip(*shown, strict=True))
         cut = Table(heads, rows, self.title).cut(_SHOWN, "coefficient")
         notes = [cut.note, *self.notes(), *(f"Warning: {text}" for text in self.warnings)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.arrays import Array, Codes, Mask
 from tacit.core.design import Design
 from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
 from tacit.core.schema import Attribute, Label, Schema
@@ -141,12 +141,6 @@ def attribute_codes(records: Any, schema: Schema, names: Sequence[str]) -> tuple
     return codes, np.zeros(codes.shape, bool)
 
 
-def report_cells(records: Any, schema: Schema, reported: Schema) -> Index:
-    """The joint report of each record, the last attribute running fastest."""
-    codes, _ = attribute_codes(records, schema, reported.names)
-    return np.asarray(np.ravel_multi_index(tuple(codes.T.astype(np.intp)), reported.sizes))
-
-
 def numbers_of(attribute: Attribute) -> Array | None:
     """The labels of an attribute as numbers; None if they are none."""
     kinds = {type(label) for label in attribute.categories}
@@ -227,8 +221,6 @@ class EngineSource:
             if by.in_order:  # every record by itself
                 by = grouped(by.patterns.patterns, schema, by.columns)
             return _rows(by.patterns, frames.open_frame(by.columns), self.design.reported)
-        if schema == self._engine.schema.subset(schema.names):
-            return _rows(self._engine.patterns(schema.names), None, self.design.reported)
         return _rows(engine_of(self.records, schema).patterns(), None, self.design.reported)
 
 

@@ -15,11 +15,11 @@ added to x b.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,32 +41,21 @@ class LogReports(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ResponseModel(ABC):
-    """A model of an outcome with k categories; it has k - 1 linear predictors.
+class _Outcome:
+    """An outcome with k categories; its model has k - 1 linear predictors.
 
     With an offset, the last column of every model matrix is added to x b.
     """
 
     categories: tuple[Label, ...]
     has_offset: bool = False
+    #: Whether the categories are ordered: then the first parameters are cut points.
+    is_ordered: ClassVar[bool] = False
 
     @property
     def n_predictors(self) -> int:
         """The number of linear predictors."""
         return len(self.categories) - 1
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the categories are ordered: then the first parameters are cut points."""
-        return False
-
-    @abstractmethod
-    def parameter_names(self, terms: Sequence[str]) -> list[str]:
-        """The names of the parameters, in order."""
-
-    @abstractmethod
-    def start(self, matrix: Array, shares: Array) -> Array:
-        """Parameters of a model without effects, in which the outcome has about these shares."""
 
     def predictors(self, matrix: Array, theta: Array) -> Array:
         """u, records x predictors."""
@@ -83,41 +72,18 @@ class ResponseModel(ABC):
     def moves(self, matrix: Array, step: Array) -> Array:
         """The change of u by a step of the parameters."""
 
-    @abstractmethod
-    def probabilities(self, predictors: Array) -> Array:
-        """p, records x categories."""
 
-    @abstractmethod
-    def probability_slopes(self, predictors: Array) -> Array:
-        """dp/du, records x categories x predictors."""
-
-    @abstractmethod
-    def log_reports(self, predictors: Array, rows: Array) -> LogReports:
-        """log q and its derivatives; `rows` has M[r, :] of each report."""
-
-    @abstractmethod
-    def scores(self, matrix: Array, slopes: Array) -> Array:
-        """Derivatives by the parameters, per record, from those by the predictors."""
-
-    @abstractmethod
-    def gradient(self, matrix: Array, slopes: Array) -> Array:
-        """The sum of `scores` over the records."""
-
-    @abstractmethod
-    def hessian(self, matrix: Array, curvatures: Array) -> Array:
-        """Second derivatives by the parameters, summed over records."""
-
-
-@dataclass(frozen=True)
-class Multinomial(ResponseModel):
+class Multinomial(_Outcome):
     """Each category but the first has coefficients of its own."""
 
     def parameter_names(self, terms: Sequence[str]) -> list[str]:
+        """The names of the parameters, in order."""
         if len(self.categories) == 2:
             return list(terms)
         return [f"{label}: {term}" for label in self.categories[1:] for term in terms]
 
     def start(self, matrix: Array, shares: Array) -> Array:
+        """Parameters of a model without effects, in which the outcome has about these shares."""
         logs = np.log(np.maximum(shares, _LEAST_SHARE))
         matrix = self.columns(matrix)
         theta = np.zeros((self.n_predictors, matrix.shape[1]))
@@ -130,6 +96,7 @@ class Multinomial(ResponseModel):
         return np.asarray(self.columns(matrix) @ step.reshape(self.n_predictors, -1).T)
 
     def probabilities(self, predictors: Array) -> Array:
+        """p, records x categories."""
         if self.n_predictors == 1:
             return np.concatenate([expit(-predictors), expit(predictors)], axis=1)
         shift = np.maximum(predictors.max(axis=1, keepdims=True), 0)
@@ -137,11 +104,13 @@ class Multinomial(ResponseModel):
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def probability_slopes(self, predictors: Array) -> Array:
+        """dp/du, records x categories x predictors."""
         p = self.probabilities(predictors)
         unit = np.eye(len(self.categories))[None, :, 1:]
         return np.asarray(p[:, :, None] * (unit - p[:, None, 1:]))
 
     def log_reports(self, predictors: Array, rows: Array) -> LogReports:
+        """log q and its derivatives; `rows` has M[r, :] of each report."""
         p = self.probabilities(predictors)
         joint = rows * p
         q = joint.sum(axis=1, keepdims=True)
@@ -155,31 +124,30 @@ class Multinomial(ResponseModel):
         return LogReports(value, w - p, curvature)
 
     def scores(self, matrix: Array, slopes: Array) -> Array:
+        """Derivatives by the parameters, per record, from those by the predictors."""
         scores = slopes[:, :, None] * self.columns(matrix)[:, None, :]
         return np.asarray(scores).reshape(len(matrix), -1)
 
     def gradient(self, matrix: Array, slopes: Array) -> Array:
+        """The sum of `scores` over the records."""
         return np.asarray(slopes.T @ self.columns(matrix)).ravel()
 
     def hessian(self, matrix: Array, curvatures: Array) -> Array:
+        """Second derivatives by the parameters, summed over records."""
         matrix = self.columns(matrix)
         m, p = self.n_predictors, matrix.shape[1]
         hessian = np.empty((m, p, m, p))
         for j in range(m):
             for other in range(j, m):
                 block = matrix.T @ (matrix * curvatures[:, j, other, None])
-                hessian[j, :, other] = block
-                hessian[other, :, j] = block
+                hessian[j, :, other] = hessian[other, :, j] = block
         return hessian.reshape(m * p, m * p)
 
 
-@dataclass(frozen=True)
-class ProportionalOdds(ResponseModel):
+class ProportionalOdds(_Outcome):
     """Ordered categories: cut points a_1 < a_2 < ... and one coefficient per term."""
 
-    @property
-    def is_ordered(self) -> bool:
-        return True
+    is_ordered: ClassVar[bool] = True
 
     def parameter_names(self, terms: Sequence[str]) -> list[str]:
         cuts = zip(self.categories, self.categories[1:], strict=False)
@@ -195,8 +163,7 @@ class ProportionalOdds(ResponseModel):
         return np.asarray(cuts - (self.columns(matrix) @ slopes)[:, None])
 
     def probabilities(self, predictors: Array) -> Array:
-        below = expit(predictors)
-        return np.diff(below, axis=1, prepend=0.0, append=1.0)
+        return np.diff(expit(predictors), axis=1, prepend=0.0, append=1.0)
 
     def probability_slopes(self, predictors: Array) -> Array:
         density = expit(predictors) * expit(-predictors)
@@ -210,12 +177,11 @@ class ProportionalOdds(ResponseModel):
         density = below * above
         q = (rows * self.probabilities(predictors)).sum(axis=1)
         q[(np.diff(predictors, axis=1) <= 0).any(axis=1)] = 0.0  # the cut points must increase
-        value, slope = np.log(q), drops * density / q[:, None]
-        second = slope * (above - below)
+        slope = drops * density / q[:, None]
         curvature = -slope[:, :, None] * slope[:, None, :]
         diagonal = np.arange(self.n_predictors)
-        curvature[:, diagonal, diagonal] += second
-        return LogReports(value, slope, curvature)
+        curvature[:, diagonal, diagonal] += slope * (above - below)
+        return LogReports(np.log(q), slope, curvature)
 
     def scores(self, matrix: Array, slopes: Array) -> Array:
         by_terms = -self.columns(matrix) * slopes.sum(axis=1, keepdims=True)
@@ -232,10 +198,10 @@ class ProportionalOdds(ResponseModel):
         return np.block([[cuts, mixed], [mixed.T, slopes]])
 
 
+LogitModel = Multinomial | ProportionalOdds
+
 #: Records that are handled at once: their numbers fit in the cache.
 _BLOCK = 2**14
-#: Share of a column's square that rounding leaves if other columns explain it.
-_COLLINEAR = 1e-12
 
 
 class Evaluation(NamedTuple):
@@ -264,12 +230,28 @@ class ReportLikelihood:
     `channel` is M[report, outcome, cell], `cell_matrix` has the columns z.
     """
 
-    model: ResponseModel
+    model: LogitModel
     channel: Array
     matrices: tuple[Array, ...]
     reports: Index
     counts: Array
     cell_matrix: Array
+
+    @classmethod
+    def of_rows(
+        cls,
+        model: LogitModel,
+        channel: Array,
+        matrices: Sequence[Array],
+        cell_matrix: Array,
+        reports: Index,
+        counts: Array,
+    ) -> tuple[ReportLikelihood, Index]:
+        """The likelihood of rows, equal ones joined, and the joined row of each."""
+        first, which = row_patterns((*matrices, cell_matrix), reports)
+        joined, z = tuple(matrix[first] for matrix in matrices), cell_matrix[first]
+        numbers = np.bincount(which, counts).astype(np.float64)
+        return cls(model, channel, joined, reports[first], numbers, z), which
 
     @property
     def n_effects(self) -> int:
@@ -304,16 +286,8 @@ class ReportLikelihood:
                 total += float(self.counts[block] @ _log_sum(logs))
         return total if np.isfinite(total) else -np.inf
 
-    def outer_products(self, theta: Array) -> Array:
-        """The sum over records of score times score: always positive semidefinite."""
-        products = np.zeros((theta.size, theta.size))
-        for block in self._blocks():
-            scores = self._block_scores(theta, block)
-            products += (scores * self.counts[block, None]).T @ scores
-        return products
-
     @cached_property
-    def equations(self) -> list[tuple[ResponseModel, Array, slice]]:
+    def equations(self) -> list[tuple[LogitModel, Array, slice]]:
         """The model, the matrix and the parameters of all linear predictors."""
         effects = slice(self.n_effects)
         equations = [(self.model, matrix, effects) for matrix in self.matrices]
@@ -338,17 +312,15 @@ class ReportLikelihood:
 
     def scores(self, theta: Array) -> Array:
         """The score of each record, without its count."""
-        return np.concatenate([self._block_scores(theta, block) for block in self._blocks()])
-
-    def _block_scores(self, theta: Array, block: slice) -> Array:
+        scores = np.zeros((len(self.counts), theta.size))
         with np.errstate(all="ignore"):
-            logs, parts = self._log_cells(theta, block)
-            weights = np.exp(logs - _log_sum(logs)[:, None])
-        scores = (
-            weights[:, cell, None] * self._score(theta, block, cell, part)
-            for cell, part in enumerate(parts)
-        )
-        return np.asarray(sum(scores))
+            for block in self._blocks():
+                logs, parts = self._log_cells(theta, block)
+                weights = np.exp(logs - _log_sum(logs)[:, None])
+                for cell, part in enumerate(parts):
+                    score = self._score(theta, block, cell, part)
+                    scores[block] += weights[:, cell, None] * score
+        return scores
 
     def _blocks(self) -> Iterator[slice]:
         for start in range(0, len(self.counts), _BLOCK):
@@ -415,61 +387,6 @@ class ReportLikelihood:
         return Evaluation(float(counts @ total), counts @ mean, -hessian)
 
 
-@dataclass(frozen=True, eq=False)
-class FixedCoefficient:
-    """The likelihood of the other parameters, if the one at `index` has this value."""
-
-    likelihood: ReportLikelihood
-    index: int
-    fixed: float
-
-    def evaluate(self, theta: Array) -> Evaluation:
-        """Value, gradient and information of the other parameters."""
-        value, gradient, information = self.likelihood.evaluate(self._all(theta))
-        return Evaluation(value, np.delete(gradient, self.index), self._without(information))
-
-    def value(self, theta: Array) -> float:
-        """The log-likelihood."""
-        return self.likelihood.value(self._all(theta))
-
-    @cached_property
-    def cross_products(self) -> Array:
-        """Those of the other parameters."""
-        return self._without(self.likelihood.cross_products)
-
-    def reach(self, step: Array) -> float:
-        """The largest change of a linear predictor by a step."""
-        return self.likelihood.reach(np.insert(step, self.index, 0.0))
-
-    def _all(self, theta: Array) -> Array:
-        return np.insert(theta, self.index, self.fixed)
-
-    def _without(self, matrix: Array) -> Array:
-        return np.delete(np.delete(matrix, self.index, 0), self.index, 1)
-
-
-def cell_matrix(matrices: tuple[Array, ...]) -> Array:
-    """z: a constant, and the varied columns that do not depend on the disguised predictors."""
-    first = matrices[0]
-    if len(matrices) == 1:
-        return np.ones((len(first), 1))
-    same = [
-        i
-        for i in range(first.shape[1])
-        if np.ptp(first[:, i]) > 0
-        and all(np.array_equal(first[:, i], other[:, i]) for other in matrices[1:])
-    ]
-    columns = np.column_stack([np.ones(len(first)), first[:, same]])
-    sizes = np.linalg.norm(columns, axis=0)
-    cross = (columns / sizes).T @ (columns / sizes)
-    independent: list[int] = []  # no linear combinations of columns before them
-    for i in range(len(cross)):
-        before, with_before = cross[np.ix_(independent, independent)], cross[independent, i]
-        if cross[i, i] - with_before @ np.linalg.solve(before, with_before) > _COLLINEAR:
-            independent.append(i)
-    return columns[:, independent]
-
-
 def _log_sum(logs: Array) -> Array:
     """log of the sum of exponentials over cells."""
     if logs.shape[1] == 1:
@@ -489,14 +406,14 @@ Hashes = npt.NDArray[np.uint64]
 _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
-def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
+def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index | slice, Index]:
     """The index of one row of each pattern, and the pattern of each row, by hashing.
 
     Rows are equal if their codes are and if they are equal in all matrices. If none repeats, they
     keep their order.
     """
     n = len(codes)
-    unchanged = np.arange(n), np.arange(n)
+    unchanged = slice(None), np.arange(n)
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
     hashes = _hashes([matrix[sample] for matrix in matrices], codes[sample])
     if len(np.unique(hashes)) > _MOSTLY * len(sample) and n > 100:

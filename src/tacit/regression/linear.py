@@ -39,12 +39,7 @@ from tacit.records.sample import ErrorMethod
 from tacit.regression.coefficients import CoefficientTable
 from tacit.regression.data import CategoryColumn, Column, NumberColumn, numbers_of
 from tacit.regression.maximum import check_collinear, solved
-from tacit.regression.problem import (
-    SANDWICH,
-    RegressionProblem,
-    pair_problem,
-    regression_problem,
-)
+from tacit.regression.problem import RegressionProblem, pair_problem, regression_problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +48,6 @@ class LinearResult(CoefficientTable):
 
     scale: float
     rsquared: float
-    problem: RegressionProblem
 
     def predict(self, true: Any = None) -> Array:
         """The expected outcome given the true covariates; without `true`, of the fitted records."""
@@ -63,8 +57,7 @@ class LinearResult(CoefficientTable):
 
     def notes(self) -> list[str]:
         fit = f"R-squared {decimals(self.rsquared)}, residual variance {decimals(self.scale)}"
-        sample = self.problem.sample
-        errors = SANDWICH if sample is None else sample.error_method
+        errors = self.problem.error_method
         return [f"{fit}; standard errors {errors}", *super().notes(), *self.problem.disguises]
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
@@ -131,19 +124,11 @@ def linear(
         covariance = problem.sample.covariance(
             values, lambda row_weights: _solution(cells, row_weights, n)[0], psi, inverse
         )
+    records = number_of(n, "record")
+    title = f"Linear regression of {problem.name} from {records}, by corrected moments"
+    rsquared = 1 - residual / spread if spread > 0 else np.nan
     return LinearResult(
-        title=f"Linear regression of {problem.name} from {number_of(n, 'record')}, "
-        "by corrected moments",
-        names=names,
-        values=values,
-        covariance=covariance,
-        nobs=n,
-        n_left_out=problem.n_left_out,
-        warnings=(),
-        scale=residual / free,
-        rsquared=1 - residual / spread if spread > 0 else np.nan,
-        problem=problem,
-        df=problem.df,
+        title, names, values, covariance, problem, (), scale=residual / free, rsquared=rsquared
     )
 
 

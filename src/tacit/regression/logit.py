@@ -33,28 +33,9 @@ from tacit.reconstruction.sampling.sampled_records import Sampling
 from tacit.records.sample import ErrorMethod
 from tacit.regression.coefficients import CoefficientTable, check_alpha
 from tacit.regression.data import CategoryColumn, NumberColumn, as_categories
-from tacit.regression.likelihood import (
-    Multinomial,
-    ProportionalOdds,
-    ReportLikelihood,
-    ResponseModel,
-    cell_matrix,
-    row_patterns,
-)
-from tacit.regression.maximum import (
-    Maximum,
-    check_collinear,
-    maximum,
-    profile_end,
-    solved,
-    unbounded_terms,
-)
-from tacit.regression.problem import (
-    SANDWICH,
-    RegressionProblem,
-    regression_problem,
-)
-from tacit.regression.terms import same_offset
+from tacit.regression.likelihood import LogitModel, Multinomial, ProportionalOdds, ReportLikelihood
+from tacit.regression.maximum import Maximum, check_collinear, maximum, profile_end, unbounded_terms
+from tacit.regression.problem import RegressionProblem, regression_problem
 
 #: How standard errors are computed, unless something else is asked for.
 FROM_INFORMATION = "from the observed information"
@@ -80,9 +61,7 @@ class LogitResult(CoefficientTable):
 
     llf: float
     converged: bool
-    iterations: int
     errors: str
-    problem: RegressionProblem
     likelihood: ReportLikelihood
     reports: Index
     theta: Array
@@ -128,15 +107,12 @@ class LogitResult(CoefficientTable):
         check_alpha(alpha)
         errors = np.sqrt(np.diag(self.full_covariance))
         steps = np.where(np.isfinite(errors), errors, 1.0).tolist()
-        return np.array(
-            [
-                [
-                    profile_end(self.likelihood, self.theta, index, sign * steps[index], alpha)
-                    for sign in (-1, 1)
-                ]
-                for index in range(len(self.names))
-            ]
-        )
+        ends = [
+            profile_end(self.likelihood, self.theta, index, sign * steps[index], alpha)
+            for index in range(len(self.names))
+            for sign in (-1, 1)
+        ]
+        return np.reshape(ends, (-1, 2))
 
     def predict(self, true: Any = None) -> Array:
         """Probabilities of the true outcome given the true covariates.
@@ -168,25 +144,16 @@ class LogitResult(CoefficientTable):
                 slopes.append((after[1][y] - before[1][y]) / change.distance)
         rows = np.array(slopes)
         of = f"{problem.name} = {categories[1]}" if len(categories) == 2 else problem.name
-        return MarginalEffects(
-            title=f"Average marginal effects on P({of}), {number_of(problem.n_records, 'record')}",
-            names=tuple(names),
-            values=np.array(values),
-            covariance=rows @ self.full_covariance @ rows.T,
-            nobs=problem.n_records,
-            n_left_out=problem.n_left_out,
-            warnings=self.warnings,
-            df=problem.df,
-        )
+        title = f"Average marginal effects on P({of}), {number_of(problem.n_records, 'record')}"
+        covariance = rows @ self.full_covariance @ rows.T
+        effects = title, tuple(names), np.array(values), covariance
+        return MarginalEffects(*effects, problem, self.warnings)
 
     @cached_property
     def _cell_shares(self) -> tuple[Array, Array]:
         """z and pi_c(z) of each row of the model matrix."""
-        z, cells = cell_matrix(self.problem.terms.matrices()), self.likelihood.cells
-        if self.problem.n_cells == 1:
-            return z, np.ones((len(z), 1))
-        parameters = self.theta[self.likelihood.n_effects :]
-        return z, cells.probabilities(cells.predictors(z, parameters))
+        z = self.problem.cell_matrix
+        return z, replace(self.likelihood, cell_matrix=z).cell_shares(self.theta)
 
     def _mean_probabilities(self, matrices: tuple[Array, ...]) -> tuple[Array, Array]:
         """Mean probability of each category, and its derivatives by all parameters."""
@@ -216,18 +183,15 @@ class LogitResult(CoefficientTable):
         disguised.
         """
         self._require_likelihood("a likelihood-ratio test")
-        model, other = self.likelihood.model, nested.likelihood.model
-        same = (
-            self.problem.name == nested.problem.name
-            and self.nobs == nested.nobs
-            and model.categories == other.categories
-            and model.is_ordered == other.is_ordered
-        )
-        if not same:
+        models = [(r.problem.name, r.nobs, r.likelihood.model) for r in (self, nested)]
+        outcomes = [(name, n, type(m), m.categories) for name, n, m in models]
+        if outcomes[0] != outcomes[1]:
             raise DataError(
                 "a likelihood-ratio test needs two models of the same outcome and the same records"
             )
-        if not same_offset(self.problem.terms, nested.problem.terms):
+        both = self.problem.terms, nested.problem.terms
+        first, second = (t.matrices()[0][:, -1] if t.has_offset else np.zeros(0) for t in both)
+        if not np.array_equal(first, second):
             raise DataError("a likelihood-ratio test needs two models with the same offset")
         df = len(self.names) - len(nested.names)
         statistic = 2 * (self.llf - self._likelihood_of(nested))
@@ -247,28 +211,22 @@ class LogitResult(CoefficientTable):
         full, part = self.problem, nested.problem
         if full.n_cells == 1 and part.n_cells == 1:
             return nested.llf
-        names, part_names = ([a.name for a in each.disguised] for each in (full, part))
+        names, part_names = ([a.name for a in p.terms.disguised] for p in (full, part))
         for name in part_names:
             if name not in names:
                 raise DataError(
                     "the other model is not nested in this one: only it has the disguised "
                     f"predictor {name!r}"
                 )
-        indexes = np.indices([a.size for a in full.disguised]).reshape(len(names), -1)
+        indexes = np.indices([a.size for a in full.terms.disguised]).reshape(len(names), -1)
         cells = np.zeros(full.n_cells, np.intp)  # of the nested model
         if part_names:
             axes = tuple(indexes[names.index(name)] for name in part_names)
-            cells = np.ravel_multi_index(axes, [a.size for a in part.disguised])
+            cells = np.ravel_multi_index(axes, [a.size for a in part.terms.disguised])
         matrices = [part.terms.matrices()[cell] for cell in cells]
-        z = cell_matrix(full.terms.matrices())
-        first, which = row_patterns((*matrices, z), self.reports)
-        likelihood = ReportLikelihood(
-            self.likelihood.model,
-            self.likelihood.channel,
-            tuple(matrix[first] for matrix in matrices),
-            self.reports[first],
-            np.bincount(which, full.row_counts).astype(np.float64),
-            z[first],
+        model, channel = self.likelihood.model, self.likelihood.channel
+        likelihood, _ = ReportLikelihood.of_rows(
+            model, channel, matrices, full.cell_matrix, self.reports, full.row_counts
         )
         fit = maximum(likelihood, np.concatenate([nested.values, self.theta[len(self.names) :]]))
         if not fit.converged:
@@ -338,28 +296,26 @@ def logit(
     model, channel, reports = _outcome_model(problem, ordered)
     matrices = problem.terms.matrices()
     _check_terms(problem, matrices, ordered)
-    z = cell_matrix(matrices)
-    first, which = row_patterns(matrices, reports)
-    counts = np.bincount(which, problem.row_counts).astype(np.float64)
-    if len(first) < len(reports):
-        matrices, z = tuple(matrix[first] for matrix in matrices), z[first]
-    likelihood = ReportLikelihood(model, channel, matrices, reports[first], counts, z)
+    likelihood, which = ReportLikelihood.of_rows(
+        model, channel, matrices, problem.cell_matrix, reports, problem.row_counts
+    )
     fit = maximum(likelihood, _start(likelihood))
-    information = solved(fit.information, np.eye(fit.theta.size))
-    inverse = np.full_like(fit.information, np.nan) if information is None else information
+    inverse = fit.inverse
     covariance, method = inverse, FROM_INFORMATION
     if problem.sample is not None:
 
         def refitted(row_weights: Array) -> Array:
             """The estimates with other weights of the records."""
-            recounted = np.bincount(which, row_weights).astype(np.float64)
-            return maximum(replace(likelihood, counts=recounted), fit.theta).theta
+            counts = np.bincount(which, row_weights).astype(np.float64)
+            return maximum(replace(likelihood, counts=counts), fit.theta).theta
 
         scores = likelihood.scores(fit.theta)[which]
         covariance = problem.sample.covariance(fit.theta, refitted, scores, inverse)
-        method = problem.sample.error_method
+        method = problem.error_method
     elif robust:
-        covariance, method = inverse @ likelihood.outer_products(fit.theta) @ inverse, SANDWICH
+        scores = likelihood.scores(fit.theta)
+        products = (scores * likelihood.counts[:, None]).T @ scores
+        covariance, method = inverse @ products @ inverse, problem.error_method
     warnings = _warnings(likelihood, fit, problem)
     if np.isnan(covariance).any():
         warnings.append("the information is singular at the estimate: standard errors are unknown")
@@ -369,23 +325,19 @@ def logit(
         names=names,
         values=fit.theta[: len(names)],
         covariance=covariance[: len(names), : len(names)],
-        nobs=problem.n_records,
-        n_left_out=problem.n_left_out,
+        problem=problem,
         warnings=tuple(warnings),
         llf=fit.value,
         converged=fit.converged,
-        iterations=fit.iterations,
         errors=method,
-        problem=problem,
         likelihood=likelihood,
         reports=reports,
         theta=fit.theta,
         full_covariance=covariance,
-        df=problem.df,
     )
 
 
-def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[ResponseModel, Array, Index]:
+def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[LogitModel, Array, Index]:
     """The response model, M[report, outcome, cell], and the joint report of each record."""
     kind = ProportionalOdds if ordered else Multinomial
     outcome, matrix, reports = problem.outcome, problem.used.matrix, problem.used.reports
@@ -456,7 +408,7 @@ def _start(likelihood: ReportLikelihood) -> Array:
     return np.concatenate([effects, shares])
 
 
-def _title(problem: RegressionProblem, model: ResponseModel) -> str:
+def _title(problem: RegressionProblem, model: LogitModel) -> str:
     kind = "Ordered logit" if model.is_ordered else "Logit"
     base = model.categories[0]
     what = f"{problem.name} ({model.categories[1]} against {base})"

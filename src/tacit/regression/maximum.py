@@ -23,15 +23,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
-from tacit.core.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array, Mask
 from tacit.errors import DataError
-from tacit.regression.likelihood import Evaluation, FixedCoefficient, ReportLikelihood
+from tacit.regression.likelihood import Evaluation, ReportLikelihood
 
 MAX_ITERATIONS = 100
 #: Squared length of the step, in standard errors, at which the last step is taken.
@@ -47,23 +47,6 @@ _ENOUGH = 1e-4
 _LONGEST, _DAMPING = 5.0, (0.0, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 
 
-class Likelihood(Protocol):
-    """What Newton's method needs."""
-
-    def evaluate(self, theta: Array) -> Evaluation:
-        """Value, gradient and information."""
-
-    def value(self, theta: Array) -> float:
-        """The value alone."""
-
-    @property
-    def cross_products(self) -> Array:
-        """The matrix of the sum of squared changes of the linear predictors by a step."""
-
-    def reach(self, step: Array) -> float:
-        """The largest change of a linear predictor by a step."""
-
-
 @dataclass(frozen=True, eq=False)
 class Maximum:
     """Where the search ended."""
@@ -74,12 +57,19 @@ class Maximum:
     converged: bool
     iterations: int
 
+    @property
+    def inverse(self) -> Array:
+        """The inverse of the information; not a number if there is none."""
+        inverse = solved(self.information, np.eye(self.theta.size))
+        return np.full_like(self.information, np.nan) if inverse is None else inverse
 
-def maximum(likelihood: Likelihood, start: Array) -> Maximum:
-    """Maximise a likelihood."""
+
+def maximum(likelihood: ReportLikelihood, start: Array, fixed: int | None = None) -> Maximum:
+    """Maximise a likelihood; the parameter with the index `fixed` keeps its value."""
+    free = np.array([i != fixed for i in range(start.size)])
     theta, best = start, likelihood.evaluate(start)
     for iteration in range(1, MAX_ITERATIONS + 1):
-        step = _ascent(likelihood, best)
+        step = _ascent(likelihood, best, free)
         gain = float(best.gradient @ step)
         tried = likelihood.evaluate(theta + step)
         if gain < _NEAR:  # closer than rounding lets the values be compared
@@ -101,15 +91,18 @@ def maximum(likelihood: Likelihood, start: Array) -> Maximum:
     return Maximum(theta, best.value, best.information, False, MAX_ITERATIONS)
 
 
-def _ascent(likelihood: Likelihood, at: Evaluation) -> Array:
-    """The Newton step, damped where it would not lead upwards or too far."""
+def _ascent(likelihood: ReportLikelihood, at: Evaluation, free: Mask) -> Array:
+    """The Newton step of the free parameters, damped where it would lead downwards or too far."""
+    step = np.zeros(free.size)
     for damping in _DAMPING:
         added = damping * likelihood.cross_products if damping else 0.0
-        step = solved(at.information + added, at.gradient)
-        if step is not None and likelihood.reach(step) <= _LONGEST:
-            return step
+        moves = solved((at.information + added)[np.ix_(free, free)], at.gradient[free])
+        if moves is not None:
+            step[free] = moves
+            if likelihood.reach(step) <= _LONGEST:
+                return step
     scale = np.abs(np.diag(at.information))
-    return np.asarray(at.gradient / np.where(scale > 0, scale, 1.0))
+    return np.where(free, at.gradient / np.where(scale > 0, scale, 1.0), 0.0)
 
 
 def solved(matrix: Array, vector: Array) -> Array | None:
@@ -163,11 +156,8 @@ def unbounded_terms(likelihood: ReportLikelihood, fit: Maximum, names: Sequence[
         return list(names)
     _, vectors = np.linalg.eigh(scaled)
     direction = vectors[:, 0] / scale
-    n_effects = likelihood.n_effects
-    moved = max(
-        float(np.abs(likelihood.model.moves(matrix, direction[:n_effects])).max())
-        for matrix in likelihood.matrices
-    )
+    effects = np.where(np.arange(direction.size) < likelihood.n_effects, direction, 0.0)
+    moved = likelihood.reach(effects)
     if moved == 0:
         return []
     step = direction * (_FAR / moved)
@@ -213,10 +203,8 @@ class ProfileLikelihood:
     def unit(self) -> float:
         """The change of the coefficient that moves the linear predictors by 1 at most."""
         model = self.likelihood.model
-        columns = [
-            model.scores(matrix, np.ones((len(matrix), model.n_predictors)))[:, self.index]
-            for matrix in self.likelihood.matrices
-        ]
+        ones = np.ones((len(self.likelihood.counts), model.n_predictors))
+        columns = [model.scores(matrix, ones)[:, self.index] for matrix in self.likelihood.matrices]
         values = np.concatenate(columns)
         return 1 / float(np.ptp(values) or np.abs(values).max())
 
@@ -230,14 +218,14 @@ class ProfileLikelihood:
         `near` are the parameters at another value. If they lead to a root above `enough`, other
         starts are tried too.
         """
-        best, parameters = -np.inf, near
-        fixed = FixedCoefficient(self.likelihood, self.index, value)
-        for start, flat in self._starts(value, near):
-            search = start.size and not (flat and fixed.value(start) < best)
-            others = maximum(fixed, start).theta if search else start
-            reached = fixed.value(others)
+        best, parameters, likelihood = -np.inf, near, self.likelihood
+        for others, flat in self._starts(value, near):
+            point = np.insert(others, self.index, value)
+            if others.size and not (flat and likelihood.value(point) < best):
+                point = maximum(likelihood, point, self.index).theta
+            reached = likelihood.value(point)
             if reached > best:
-                best, parameters = reached, np.insert(others, self.index, value)
+                best, parameters = reached, point
             if 2 * (self._top - best) <= enough**2:
                 break
         return float(np.sqrt(max(2 * (self._top - best), 0.0))), parameters

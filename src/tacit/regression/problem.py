@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +17,16 @@ from tacit.errors import DataError, unknown
 from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
 from tacit.reconstruction.tables import TableProblem
 from tacit.records.sample import SampleRows
-from tacit.regression.data import (
-    Column,
-    EngineSource,
-    RecordSource,
-    SourceRows,
-    as_categories,
-    attribute_codes,
-    exact_column,
-    plain_column,
-    report_cells,
-    rows_of,
-    source_of,
-)
-from tacit.regression.terms import FormulaTerms, ModelTerms, formula_terms, matrix_terms, parsed
+from tacit.regression import data
+from tacit.regression.data import Column, RecordSource, SourceRows
+from tacit.regression.terms import ModelTerms, formula_terms, matrix_terms, parsed
 
 #: Entries of the channel of the reports that are used together.
 MAX_ENTRIES = 2**22
 #: Smaller entries of a channel are 0.
 _ROUNDING = 1e-14
-#: How summaries call errors from the spread of the scores.
-SANDWICH = "sandwich"
+#: Share of a column's square that rounding leaves if other columns explain it.
+_COLLINEAR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +49,6 @@ class RegressionSample:
     def weights(self) -> Array:
         """The weight of each record that is used; their mean is 1."""
         return self.rows.weight[self.used]
-
-    @property
-    def error_method(self) -> str:
-        """How standard errors were computed, for people."""
-        return SANDWICH if self.rows.resamples() is None else f"by {self.rows.errors}"
 
     def covariance(
         self,
@@ -154,7 +138,6 @@ class RegressionProblem:
     name: str
     outcome: Column | Attribute
     terms: ModelTerms
-    disguised: tuple[Attribute, ...]
     used: UsedReports
     n_left_out: int
     sample: RegressionSample | None
@@ -177,7 +160,34 @@ class RegressionProblem:
     @property
     def n_cells(self) -> int:
         """The number of joint answers to the disguised predictors."""
-        return math.prod(a.size for a in self.disguised)
+        return math.prod(a.size for a in self.terms.disguised)
+
+    @cached_property
+    def cell_matrix(self) -> Array:
+        """A constant, and the varied columns that do not depend on the disguised predictors."""
+        first, *others = self.terms.matrices()
+        if not others:
+            return np.ones((len(first), 1))
+        same = [
+            column
+            for i, column in enumerate(first.T)
+            if np.ptp(column) > 0 and all(np.array_equal(column, m[:, i]) for m in others)
+        ]
+        columns = np.column_stack([np.ones(len(first)), *same])
+        sizes = np.linalg.norm(columns, axis=0)
+        cross = (columns / sizes).T @ (columns / sizes)
+        independent: list[int] = []  # no linear combinations of columns before them
+        for i in range(len(cross)):
+            before, with_before = cross[np.ix_(independent, independent)], cross[independent, i]
+            if cross[i, i] - with_before @ np.linalg.solve(before, with_before) > _COLLINEAR:
+                independent.append(i)
+        return columns[:, independent]
+
+    @property
+    def error_method(self) -> str:
+        """How standard errors that do not rely on the model are computed, for people."""
+        rows = None if self.sample is None else self.sample.rows
+        return "sandwich" if rows is None or rows.resamples() is None else f"by {rows.errors}"
 
     @property
     def df(self) -> float:
@@ -214,18 +224,18 @@ def regression_problem(
 ) -> RegressionProblem:
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
-    source = source_of(reported, design)
+    source = data.source_of(reported, design)
     if covariates is not None:
         return _from_matrix(formula, source, design, covariates, sampling)
     disguised = [name for name in design.schema.names if not design.is_exact(name)]
     text = parsed(formula, [*design.schema.names, *source.columns], disguised)
-    records = rows_of(source, [text.outcome, *text.names], sampling)
+    records = data.rows_of(source, [text.outcome, *text.names], sampling)
     plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
     hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
     outcome = _outcome(records, text.outcome, design)
     used = _complete([*plain.values(), outcome, *hidden], records, design)
     columns = {name: column.take(used) for name, column in plain.items()}
-    columns |= {n: as_categories(c) for n, c in columns.items() if n in text.categories}
+    columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
     counts = None if records.counts is None else records.counts[used]
     terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
     return _assembled(text.outcome, outcome, terms, design, records, used, sampling)
@@ -237,8 +247,8 @@ def _from_matrix(
     allowed = [*design.schema.names, *source.columns]
     if name not in allowed:
         raise DataError(unknown("outcome", name, allowed, "; with covariates= give its name alone"))
-    records = rows_of(source, [name], sampling)
-    if isinstance(source, EngineSource) or source.counts is not None:
+    records = data.rows_of(source, [name], sampling)
+    if isinstance(source, data.EngineSource) or source.counts is not None:
         raise DataError("covariates= has a row per record; give the records as a frame or an array")
     terms, n_records = matrix_terms(covariates), len(records)
     for covariate in terms.names:
@@ -266,7 +276,7 @@ def _complete(columns: Sequence[Column | Attribute], records: SourceRows, design
             complete &= ~column.missing
     if disguised and complete.any():
         names = design.channel(design.jointly_reported(disguised)).reported.names
-        complete &= ~attribute_codes(records.native, design.reported, names)[1].any(axis=1)
+        complete &= ~data.attribute_codes(records.native, design.reported, names)[1].any(axis=1)
     if not complete.any():
         raise DataError("every record has a missing cell in a column that the regression uses")
     return complete
@@ -281,8 +291,7 @@ def _assembled(
     used: Mask,
     sampling: Sampling,
 ) -> RegressionProblem:
-    predictors = terms.disguised if isinstance(terms, FormulaTerms) else ()
-    disguised = [a.name for a in predictors]
+    disguised = [a.name for a in terms.disguised]
     if isinstance(outcome, Attribute):
         disguised = [name, *disguised]
     else:
@@ -290,7 +299,7 @@ def _assembled(
     reports = _used_reports(disguised, design, records, used)
     left_out = (~used).sum() if records.counts is None else records.counts[~used].sum()
     sample = regression_sample(sampling, records.rows, design, used)
-    return RegressionProblem(name, outcome, terms, predictors, reports, round(left_out), sample)
+    return RegressionProblem(name, outcome, terms, reports, round(left_out), sample)
 
 
 def _used_reports(
@@ -314,44 +323,36 @@ def _used_reports(
             f"{', '.join(names)} together have {n_cells:,} true cells, too many for one "
             "regression; use fewer disguised predictors"
         )
-    reports = report_cells(records.native, design.reported, channel.reported)[used]
-    return UsedReports(channel, reports, counts)
-
-
-class PairProblem(NamedTuple):
-    """Two columns or attributes, and the reports of those that are disguised."""
-
-    pair: tuple[Column | Attribute, Column | Attribute]
-    used: UsedReports
-    sample: RegressionSample | None
+    codes, _ = data.attribute_codes(records.native, design.reported, channel.reported.names)
+    cells = np.ravel_multi_index(tuple(codes[used].T.astype(np.intp)), channel.reported.sizes)
+    return UsedReports(channel, np.asarray(cells), counts)
 
 
 def pair_problem(
     first: str, second: str, reported: Any, design: Design, sampling: Sampling
-) -> PairProblem:
-    """The problem of a correlation."""
+) -> tuple[list[Column | Attribute], UsedReports, RegressionSample | None]:
+    """Two columns or attributes, the reports of those that are disguised, and the sample."""
     check_design(design)
-    source = source_of(reported, design)
+    source = data.source_of(reported, design)
     allowed = [*design.schema.names, *source.columns]
     for name in (first, second):
         if name not in allowed:
             raise DataError(unknown("name", name, allowed))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
-    records = rows_of(source, [first, second], sampling)
+    records = data.rows_of(source, [first, second], sampling)
     pair = [_outcome(records, name, design) for name in (first, second)]
     used = _complete(pair, records, design)
     disguised = [column.name for column in pair if isinstance(column, Attribute)]
     reports = _used_reports(disguised, design, records, used)
-    left, right = (c if isinstance(c, Attribute) else c.take(used) for c in pair)
-    sample = regression_sample(sampling, records.rows, design, used)
-    return PairProblem((left, right), reports, sample)
+    pair = [c if isinstance(c, Attribute) else c.take(used) for c in pair]
+    return pair, reports, regression_sample(sampling, records.rows, design, used)
 
 
 def _column(records: SourceRows, name: str, design: Design) -> Column:
     if name in design.schema:
-        return exact_column(records.native, design.schema[name], design.reported)
-    return plain_column(records.rows, name)
+        return data.exact_column(records.native, design.schema[name], design.reported)
+    return data.plain_column(records.rows, name)
 
 
 def _outcome(records: SourceRows, name: str, design: Design) -> Column | Attribute:

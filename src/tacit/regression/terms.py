@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -151,39 +150,6 @@ INTERCEPT = "Intercept"
 _MOST_RECORDS = 10_000_000
 
 
-class ModelTerms(ABC):
-    """Named columns of a model matrix; one matrix per cell of the disguised predictors.
-
-    If there is an offset, it is the last column of every matrix and has no name.
-    """
-
-    names: tuple[str, ...]
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether the matrices have an offset."""
-        return False
-
-    @abstractmethod
-    def matrices(self) -> tuple[Array, ...]:
-        """The model matrix of the records for each cell."""
-
-    @abstractmethod
-    def new_matrix(self, true: Any) -> Array:
-        """The model matrix of other records, whose true answers are known."""
-
-    @abstractmethod
-    def changes(self) -> Iterator[Change]:
-        """What marginal effects compare, one after the other: each has copies of all records."""
-
-
-def same_offset(first: ModelTerms, second: ModelTerms) -> bool:
-    """Whether two models of the same records have the same offset, or none."""
-    if not (first.has_offset and second.has_offset):
-        return first.has_offset == second.has_offset
-    return np.array_equal(first.matrices()[0][:, -1], second.matrices()[0][:, -1])
-
-
 @dataclass(frozen=True, eq=False)
 class Change:
     """Two versions of all records, and the distance between them: 1, or that of a derivative."""
@@ -195,40 +161,50 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixTerms(ModelTerms):
+class MatrixTerms:
     """Columns that were given; a constant is among them only if it was given."""
 
     names: tuple[str, ...]
     matrix: Array
+    disguised: ClassVar[tuple[Attribute, ...]] = ()
+    #: Whether the last column of the matrices is an offset, which has no name.
+    has_offset: ClassVar[bool] = False
 
     def matrices(self) -> tuple[Array, ...]:
+        """The model matrix of the records, for each cell of the disguised predictors."""
         return (self.matrix,)
 
     def new_matrix(self, true: Any) -> Array:
+        """The model matrix of other records, whose true answers are known."""
         matrix = matrix_terms(true).matrix
         if matrix.shape[1] != len(self.names):
             raise DataError(f"need {len(self.names)} covariates, got {matrix.shape[1]}")
         return matrix
 
     def changes(self) -> Iterator[Change]:
+        """What marginal effects compare, one after the other: each has copies of all records."""
         for i, column in enumerate(self.matrix.T):
             if np.ptp(column) > 0:
                 step = 1e-5 * float(column.std())
-                low, high = self.matrix.copy(), self.matrix.copy()
-                low[:, i] -= step
-                high[:, i] += step
+                shift = step * np.eye(len(self.names))[i]
+                low, high = self.matrix - shift, self.matrix + shift
                 yield Change(self.names[i], (low,), (high,), 2 * step)
 
 
 def matrix_terms(covariates: Any) -> MatrixTerms:
     """Covariates given as a mapping or frame of named columns, or as an array."""
+    from tacit.core import frames
+
     names: tuple[str, ...] = ()
     if isinstance(covariates, np.ndarray | list | tuple):
         columns: Any = np.asarray(covariates)
         columns = columns[:, None] if columns.ndim == 1 else columns
         names = tuple(f"x{i + 1}" for i in range(columns.shape[-1]))
     else:
-        given = covariates if isinstance(covariates, Mapping) else _number_columns(covariates)
+        given = covariates
+        if not isinstance(covariates, Mapping):
+            frame = frames.open_frame(covariates)
+            given = {n: frames.numbers(frames.column(frame, n)) for n in frame.columns}
         names = tuple(str(name) for name in given)
         columns = np.column_stack([np.asarray(column) for column in given.values()])
     if columns.ndim != 2 or columns.dtype.kind not in "iufb" or not columns.shape[1]:
@@ -241,17 +217,8 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
     return MatrixTerms(names, matrix)
 
 
-def _number_columns(covariates: Any) -> dict[str, Array]:
-    """The columns of a frame."""
-    from tacit.core import frames
-
-    frame = frames.open_frame(covariates)
-    columns = {name: frames.column(frame, name) for name in frame.columns}
-    return {name: frames.numbers(column) for name, column in columns.items()}
-
-
 @dataclass(frozen=True, eq=False)
-class FormulaTerms(ModelTerms):
+class FormulaTerms:
     """The right side of a formula; a cell fixes the answers to the disguised predictors."""
 
     spec: Any
@@ -265,33 +232,31 @@ class FormulaTerms(ModelTerms):
 
     @property
     def has_offset(self) -> bool:
+        """Whether the last column of the matrices is an offset, which has no name."""
         return bool(self.offsets)
 
     def matrices(self) -> tuple[Array, ...]:
+        """The model matrix of the records, for each cell of the disguised predictors."""
         return self._all
 
     @cached_property
     def _all(self) -> tuple[Array, ...]:
         return (self.first, *self._matrices({}, skipped=1))
 
-    def _matrices(self, changed: Mapping[str, Any], skipped: int = 0) -> tuple[Array, ...]:
-        """A matrix per cell; `changed` has the same values for all records."""
-        columns = self.columns | {n: c for n, c in changed.items() if n in self.columns}
-        plain = {name: _series(column) for name, column in columns.items()}
+    def _matrices(self, changed: dict[str, Column], skipped: int = 0) -> tuple[Array, ...]:
+        """A matrix per cell, with columns that are `changed` in all of them."""
+        n, fixed = self.n_records, _series(self.columns | changed)
         cells = itertools.product(*(range(a.size) for a in self.disguised))
-        constants = (
-            [changed.get(a.name, code) for a, code in zip(self.disguised, cell, strict=True)]
-            for cell in itertools.islice(cells, skipped, None)
-        )
         return tuple(
-            self._matrix(plain | _constants(self.disguised, codes, self.n_records), self.n_records)
-            for codes in constants
+            self._matrix(_constants(self.disguised, cell, n) | fixed, n)
+            for cell in itertools.islice(cells, skipped, None)
         )
 
     def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
         return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
 
     def new_matrix(self, true: Any) -> Array:
+        """The model matrix of other records, whose true answers are known."""
         from tacit.core import frames
         from tacit.core.label_codes import encode
         from tacit.core.schema import Schema
@@ -299,25 +264,22 @@ class FormulaTerms(ModelTerms):
         hidden = [attribute.name for attribute in self.disguised]
         frames.warn_about_reports(true, hidden, frames.NEEDS_TRUTH)
         frame = frames.open_frame(true)
-        columns = {n: _series(_like(frame, n, c)) for n, c in self.columns.items()}
+        columns = {name: _like(frame, name, column) for name, column in self.columns.items()}
         for attribute in self.disguised:
             codes = encode(true, Schema([attribute]))[:, 0]
-            columns[attribute.name] = _category(attribute, codes.astype(np.intp))
-        return self._matrix(columns, len(frame))
+            columns[attribute.name] = CategoryColumn(attribute.categories, codes.astype(np.intp))
+        return self._matrix(_series(columns), len(frame))
 
     def changes(self) -> Iterator[Change]:
+        """What marginal effects compare, one after the other: each has copies of all records."""
         for name, column in self.columns.items():
             yield from self._changes(name, column)
         for attribute in self.disguised:
-            codes: list[Any] = list(range(attribute.size))
-            yield from self._differences(attribute.name, attribute.categories, codes)
+            yield from self._differences(attribute.name, attribute.categories)
 
     def _changes(self, name: str, column: Column) -> Iterator[Change]:
         if isinstance(column, CategoryColumn):
-            same = [
-                replace(column, codes=np.full_like(column.codes, i)) for i in range(column.size)
-            ]
-            yield from self._differences(name, column.categories, same)
+            yield from self._differences(name, column.categories)
         elif np.ptp(column.values) > 0:
             step = 1e-5 * float(column.values.std())
             low, high = column.values.min() + step, column.values.max() - step
@@ -326,30 +288,32 @@ class FormulaTerms(ModelTerms):
             before, after = (self._matrices({name: values}) for values in shifted)
             yield Change(name, before, after, 2 * step)
 
-    def _differences(
-        self, name: str, labels: Sequence[Label], values: list[Any]
-    ) -> Iterator[Change]:
-        """Every category against the first."""
-        first = self._matrices({name: values[0]})
-        for label, value in zip(labels[1:], values[1:], strict=True):
-            yield Change(f"{name}[T.{label}]", first, self._matrices({name: value}))
+    def _differences(self, name: str, categories: tuple[Label, ...]) -> Iterator[Change]:
+        """Every category against the first, if everybody had the one or the other."""
+        codes = (np.full(self.n_records, code) for code in range(len(categories)))
+        same = (self._matrices({name: CategoryColumn(categories, column)}) for column in codes)
+        first = next(same)
+        for label, matrices in zip(categories[1:], same, strict=True):
+            yield Change(f"{name}[T.{label}]", first, matrices)
+
+
+#: Named columns of a model matrix; one matrix per cell of the disguised predictors.
+ModelTerms = MatrixTerms | FormulaTerms
 
 
 def formula_terms(
     text: FormulaText,
     columns: dict[str, Column],
-    disguised: Sequence[Attribute],
+    disguised: tuple[Attribute, ...],
     n_records: int,
-    intercept: bool = True,
-    counts: Array | None = None,
+    intercept: bool,
+    counts: Array | None,
 ) -> FormulaTerms:
     """The terms of a formula; an ordered model has cut points instead of an intercept.
 
     `counts` says how many records each row stands for, if rows were counted.
     """
-    plain = {name: _series(column) for name, column in columns.items()}
-    zeros = tuple(0 for _ in disguised)
-    first = plain | _constants(disguised, zeros, n_records)
+    first = _series(columns) | _constants(disguised, (0,) * len(disguised), n_records)
     spec = text.right
     if text.learns and counts is not None:
         spec = _learnt(spec, first, counts)
@@ -361,16 +325,8 @@ def formula_terms(
     )
     if not shown:
         raise DataError("the formula has no covariates")
-    return FormulaTerms(
-        spec,
-        tuple(names[i] for i in shown),
-        columns,
-        tuple(disguised),
-        n_records,
-        shown,
-        offsets,
-        _shown(matrix, shown, offsets),
-    )
+    titles, matrix = tuple(names[i] for i in shown), _shown(matrix, shown, offsets)
+    return FormulaTerms(spec, titles, columns, disguised, n_records, shown, offsets, matrix)
 
 
 def _shown(matrix: Array, shown: Sequence[int], offsets: Sequence[int]) -> Array:
@@ -424,28 +380,25 @@ def _check_finite(matrix: Array, names: Sequence[str]) -> None:
         )
 
 
-def _series(column: Column) -> Any:
+def _series(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Columns as pandas takes them."""
     import pandas as pd
 
-    if isinstance(column, NumberColumn):
-        return column.values
-    return pd.Categorical.from_codes(column.codes, categories=list(column.categories))
-
-
-def _category(attribute: Attribute, codes: Any) -> Any:
-    import pandas as pd
-
-    return pd.Categorical.from_codes(codes, categories=list(attribute.categories))
+    return {
+        name: column.values
+        if isinstance(column, NumberColumn)
+        else pd.Categorical.from_codes(column.codes, categories=list(column.categories))
+        for name, column in columns.items()
+    }
 
 
 def _constants(
     disguised: Sequence[Attribute], cell: Sequence[int], n_records: int
 ) -> dict[str, Any]:
     """Every record with the same answers to the disguised predictors."""
-    return {
-        attribute.name: _category(attribute, np.full(n_records, code))
-        for attribute, code in zip(disguised, cell, strict=True)
-    }
+    answers = zip(disguised, cell, strict=True)
+    same = {a.name: CategoryColumn(a.categories, np.full(n_records, code)) for a, code in answers}
+    return _series(same)
 
 
 def _like(frame: Any, name: str, fitted: Column) -> Column:

@@ -156,7 +156,7 @@ def test_epsilon_of_the_square_wave_never_exceeds_what_was_asked_for() -> None:
 
 def test_the_square_wave_equals_its_matrix() -> None:
     wave = square_wave(1, 0, 1, 20)
-    sums = WaveSums.of(wave)
+    sums = WaveSums(wave)
     matrix = np.array(
         [[float(share) for share in law(wave, v * wave.unit).values()] for v in range(20)]
     ).T

@@ -26,7 +26,7 @@ MODELS = [
 def brute_force(fit: LogitResult, theta: Array, data: Any, design: Any) -> float:
     """The log-likelihood by loops over records, true answers and formulas."""
     problem = fit.problem
-    outcome, predictors = problem.name, [a.name for a in problem.disguised]
+    outcome, predictors = problem.name, [a.name for a in problem.terms.disguised]
     names = [outcome, *predictors]
     asked = design.channel(names)
     entries = asked.matrix
@@ -88,7 +88,7 @@ def test_the_likelihood_equals_brute_force(
     data = reported(people(60), chosen)
     fit = logit(formula, data, chosen, ordered=ordered)
     if design == "mixed" and "income" in formula:
-        assert not fit.problem.disguised
+        assert not fit.problem.terms.disguised
     for theta in points(fit, ordered):
         expected = brute_force(fit, theta, data, chosen)
         assert fit.likelihood.value(theta) == pytest.approx(expected, abs=1e-8)

@@ -40,6 +40,13 @@ class Sampling:
     fpc: Any = None
     errors: ErrorMethod = linearised
 
+    def __post_init__(self) -> None:
+        if not callable(self.errors):
+            raise DataError(
+                "errors must be linearised, jackknife or bootstrap() of "
+                f"tacit.reconstruction.sampling, got {self.errors!r}"
+            )
+
     def __bool__(self) -> bool:
         """Whether anything was given."""
         return any(value is not None for value in self._given.values())
@@ -62,16 +69,10 @@ class Sampling:
         return all(value is None or isinstance(value, str) for value in values)
 
     def check(self, design: Design) -> None:
-        """Raise for a disguised answer, and for a method of errors that is none."""
+        """Raise for a disguised answer."""
         for argument, value in self._given.items():
             if isinstance(value, str):
                 check_undisguised(design, value, f"{argument}={value!r}")
-        if not callable(self.errors):
-            raise DataError(
-                "errors must be linearised, jackknife or bootstrap() of "
-                "tacit.reconstruction.sampling, got "
-                f"{self.errors!r}"
-            )
 
 
 def check_undisguised(design: Design, name: str, where: str) -> None:
