@@ -31,7 +31,7 @@ from scipy.special import gammaincc
 from tacit.core.arrays import Array
 from tacit.mine.joint_model import ReportErrors
 from tacit.models.dependence_tree import holm
-from tacit.models.tree_distribution import TreeDistribution
+from tacit.models.tree_distribution import TreeDistribution, TreePart
 from tacit.models.units import UnitReports
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
@@ -182,17 +182,17 @@ def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Uni
 
 def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> ComparedTable:
     """The table of some units, in ascending order, against the unbiased one."""
-    reports, (nodes, part) = errors.reports, tree.around(units)
-    allowed = _cells(tree, units, nodes)
+    reports, part = errors.reports, tree.around(units)
+    allowed = _cells(tree, units, part.nodes)
     model, inverse, n = part.probability(allowed), reports.inverse(units), reports.n_records
     gap = model - reports.unbiased(units)
     expected = np.maximum(reports.layout.matrix(units) @ model, 0)
     variance = np.maximum((inverse**2) @ expected - model**2, 0) / n
-    noise = _noise(errors, units, nodes, part, allowed)
+    noise = _noise(errors, units, part, allowed)
     names = tuple(" & ".join(reports.names[u]) for u in units)
     distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
     by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
-    fitted = set(units) == set(nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
+    fitted = set(units) == set(part.nodes) and len(units) - len(part.edges) == 1 and len(units) < 3
     if fitted or not (variance > 0).any():
         return ComparedTable(names, distance, 0.0, 1.0, False)
     scale = np.divide(1, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 0)
@@ -217,18 +217,12 @@ def _cells(tree: TreeDistribution, units: Units, nodes: Sequence[int]) -> list[A
     return masks
 
 
-def _noise(
-    errors: ReportErrors,
-    units: Units,
-    nodes: Sequence[int],
-    part: TreeDistribution,
-    allowed: Sequence[Array],
-) -> Array:
+def _noise(errors: ReportErrors, units: Units, part: TreePart, allowed: Sequence[Array]) -> Array:
     """Covariance of the difference between the two reports."""
     reports = errors.reports
     rows, cells = reports.inverse(units).T, reports.cells(units)
     start, blocks = 0, []
-    for weights, counts in errors.weights(nodes, part, allowed):
+    for weights, counts in errors.weights(part, allowed):
         own = rows[cells[start : start + len(counts)]]
         start += len(counts)
         blocks.append((weights - own, counts))

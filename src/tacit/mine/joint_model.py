@@ -21,7 +21,7 @@ from tacit.core.label_codes import code_type
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.models.dependence_tree import TreeEdge
-from tacit.models.tree_distribution import ROOT, TreeDistribution
+from tacit.models.tree_distribution import ROOT, TreeDistribution, TreePart
 from tacit.models.units import UnitReports
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table
@@ -38,14 +38,28 @@ class QueryErrors(ABC):
     """Covariances of probabilities under the tree."""
 
     @abstractmethod
-    def covariance(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Array:
+    def covariance(self, part: TreePart, allowed: Sequence[Array]) -> Array:
         """Covariance of P(E) of some events, NaN if it is not known.
 
-        `part` is the part of the tree that connects the attributes of the events, and has these
-        `nodes` of the tree.
+        `part` is the part of the tree that connects the attributes of the events.
         """
+
+
+def table_slopes(
+    part: TreePart, allowed: Sequence[Array]
+) -> Iterator[tuple[tuple[int, ...], Array]]:
+    """How P(E) changes with the tables of the edges and nodes of a part of the tree.
+
+    Parent and child of every edge with P(E | x_e), events x parent x child, and every node with
+    (1 - degree) P(E | x_v), events x categories.
+    """
+    given = part.given(allowed)
+    for parent, child in part.edges:
+        yield (part.nodes[parent], part.nodes[child]), given.edges[child]
+    for v, node in enumerate(part.nodes):
+        others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
+        if others:
+            yield (node,), -others * given.nodes[v]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,44 +81,27 @@ class ReportErrors(QueryErrors):
 
     reports: UnitReports
 
-    def covariance(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Array:
+    def covariance(self, part: TreePart, allowed: Sequence[Array]) -> Array:
         """By the delta method."""
-        return mean_and_covariance(self.weights(nodes, part, allowed))[1]
+        return mean_and_covariance(self.weights(part, allowed))[1]
 
-    def weights(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Iterator[tuple[Array, Index]]:
+    def weights(self, part: TreePart, allowed: Sequence[Array]) -> Iterator[tuple[Array, Index]]:
         """r of the patterns, patterns x events, and how often each pattern counts, in blocks."""
-        parts, counts = self._contributions(nodes, part, allowed), self.reports.counts
-        n_events = len(allowed[0])
-        step = max(1, _AT_ONCE // n_events)
-        for start in range(0, len(counts), step):
-            block = slice(start, start + step)
-            sums = np.zeros((len(counts[block]), n_events))
-            for cells, rows in parts:
-                sums += rows.T[cells[block]]
-            yield sums, counts[block]
+        tables, n_events = [], len(allowed[0])
+        for units, slopes in table_slopes(part, allowed):
+            ordered = tuple(sorted(units))
+            by_unit = slopes if units == ordered else slopes.swapaxes(1, 2)
+            rows = by_unit.reshape(n_events, -1) @ self.reports.inverse(ordered)
+            tables.append((rows.T, self.reports.cells(ordered)))
+        for block in _pattern_blocks(len(self.reports.counts), n_events):
+            sums = sum(rows[cells[block]] for rows, cells in tables)
+            yield np.asarray(sums), self.reports.counts[block]
 
-    def _contributions(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> list[tuple[Index, Array]]:
-        """For each edge and node: the reported cell of each pattern, and r by reported cell."""
-        given = part.given(allowed)
-        parts = []
-        for parent, child in part.edges:
-            pair, chance = (nodes[parent], nodes[child]), given.edges[child]
-            if pair[0] > pair[1]:
-                pair, chance = pair[::-1], chance.transpose(0, 2, 1)
-            rows = chance.reshape(len(chance), -1) @ self.reports.inverse(pair)
-            parts.append((self.reports.cells(pair), rows))
-        for v, node in enumerate(nodes):
-            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
-            if others:
-                rows = -others * given.nodes[v] @ self.reports.inverse((node,))
-                parts.append((self.reports.cells((node,)), rows))
-        return parts
+
+def _pattern_blocks(n_patterns: int, n_columns: int) -> Iterator[slice]:
+    """Patterns whose weights fit in memory."""
+    step = max(1, _AT_ONCE // n_columns)
+    return (slice(start, start + step) for start in range(0, n_patterns, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +132,7 @@ class TableCells:
 
     def covariance(self, reports: UnitReports) -> Array:
         """Covariance of all cells, from the reports."""
-        counts, parts = reports.counts, []
+        tables = []
         for v in self.spans:
             parent = self.tree.parents[v]
             units = (v,) if parent == ROOT else (min(parent, v), max(parent, v))
@@ -143,39 +140,28 @@ class TableCells:
             if parent > v:  # W has the smaller unit first, the cells of an edge the parent
                 sizes = (self.tree.sizes[v], self.tree.sizes[parent])
                 rows = rows.reshape(*sizes, -1).swapaxes(0, 1).reshape(rows.shape)
-            parts.append((rows.T, reports.cells(units)))
-        step = max(1, _AT_ONCE // self.number)
+            tables.append((rows.T, reports.cells(units)))
         blocks = (
-            (np.concatenate([r[c[s : s + step]] for r, c in parts], axis=1), counts[s : s + step])
-            for s in range(0, len(counts), step)
+            (np.concatenate([rows[cells[b]] for rows, cells in tables], axis=1), reports.counts[b])
+            for b in _pattern_blocks(len(reports.counts), self.number)
         )
         return mean_and_covariance(blocks)[1]
 
-    def slopes(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Array:
+    def slopes(self, part: TreePart, allowed: Sequence[Array]) -> Array:
         """How P(E) of each event changes with each cell, events x cells."""
-        given = part.given(allowed)
-        slopes = np.zeros((len(given.chances), self.number))
-        for _, child in part.edges:
-            chance = given.edges[child]
-            slopes[:, self.spans[nodes[child]]] += chance.reshape(len(slopes), -1)
-        for v, node in enumerate(nodes):
-            others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
-            if others:
-                slope, span = self._of_margin(node, given.nodes[v])
-                slopes[:, span] -= others * slope
+        n_events = len(allowed[0])
+        slopes = np.zeros((n_events, self.number))
+        for units, slope in table_slopes(part, allowed):
+            child = units[-1]
+            if len(units) == 1:  # a margin is a sum over the cells of an edge, if there is one
+                parent, children = self.tree.parents[child], self.tree.children[child]
+                if parent != ROOT:
+                    slope = np.repeat(slope[:, None], self.tree.sizes[parent], axis=1)
+                elif children:
+                    child = children[0]
+                    slope = np.repeat(slope, self.tree.sizes[child], axis=1)
+            slopes[:, self.spans[child]] += slope.reshape(n_events, -1)
         return slopes
-
-    def _of_margin(self, node: int, chance: Array) -> tuple[Array, slice]:
-        """What belongs to the margin of a node, as part of an edge if it has one."""
-        parent, children = self.tree.parents[node], self.tree.children[node]
-        if parent == ROOT and not children:
-            return chance, self.spans[node]
-        if parent != ROOT:
-            spread = np.repeat(chance[:, None], self.tree.sizes[parent], axis=1)
-            return spread.reshape(len(chance), -1), self.spans[node]
-        return np.repeat(chance, self.tree.sizes[children[0]], axis=1), self.spans[children[0]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +171,9 @@ class SavedCovariance(QueryErrors):
     cells: TableCells
     matrix: Array
 
-    def covariance(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Array:
+    def covariance(self, part: TreePart, allowed: Sequence[Array]) -> Array:
         """By the delta method."""
-        slopes = self.cells.slopes(nodes, part, allowed)
+        slopes = self.cells.slopes(part, allowed)
         return np.asarray(slopes @ self.matrix @ slopes.T)
 
 
@@ -203,19 +187,17 @@ class SavedErrors(QueryErrors):
     margins: tuple[Array, ...]
     pairs: dict[int, Array]
 
-    def covariance(
-        self, nodes: Sequence[int], part: TreeDistribution, allowed: Sequence[Array]
-    ) -> Array:
+    def covariance(self, part: TreePart, allowed: Sequence[Array]) -> Array:
         """Known if every event is one cell of a margin or of an edge; not between events."""
         cells = [np.asarray(mask) for mask in allowed]
         errors = np.full(len(cells[0]), np.nan)
         single = np.all([mask.sum(axis=1) == 1 for mask in cells], axis=0)
         codes = [mask.argmax(axis=1)[single] for mask in cells]
-        if len(nodes) == 1:
-            errors[single] = self.margins[nodes[0]][codes[0]]
-        elif len(nodes) == 2 and part.edges:
+        if len(part.nodes) == 1:
+            errors[single] = self.margins[part.nodes[0]][codes[0]]
+        elif len(part.nodes) == 2 and part.edges:
             parent, child = part.edges[0]
-            errors[single] = self.pairs[nodes[child]][codes[parent], codes[child]]
+            errors[single] = self.pairs[part.nodes[child]][codes[parent], codes[child]]
         sure = np.all([mask.all(axis=1) for mask in cells], axis=0)
         errors[sure] = 0.0
         return np.where(np.eye(len(errors), dtype=bool), errors**2, np.nan)
@@ -313,9 +295,9 @@ class JointModel:
         """The estimate of events with these allowed cells per unit, events x cells."""
         conditions = {} if given is None else self._masks(event_codes(given, self.schema))
         n_events = len(next(iter(masks.values())))
-        nodes, part = self.tree.around([*masks, *conditions])
+        part = self.tree.around([*masks, *conditions])
         allowed = []
-        for unit in nodes:
+        for unit in part.nodes:
             mask = np.ones((n_events + 1, self.tree.sizes[unit]))  # the last one is the condition
             mask[:-1] = masks.get(unit, 1.0)
             allowed.append(mask * conditions.get(unit, 1.0))
@@ -324,27 +306,16 @@ class JointModel:
         if not whole > 0:
             raise DataError(f"the condition {event_text(given or {})} never occurs in this model")
         value = chances[:-1] / whole
-        slopes = np.eye(n_events, n_events + 1)
-        slopes[:, -1] = -value
-        covariance = self._covariance(nodes, part, allowed, slopes / whole, bool(conditions))
+        if conditions:
+            slopes = np.column_stack([np.eye(n_events), -value]) / whole
+            covariance = slopes @ self.errors.covariance(part, allowed) @ slopes.T
+        else:  # what is certain has no error
+            covariance = self.errors.covariance(part, [mask[:-1] for mask in allowed])
         value = value.reshape(tuple(a.size for a in attributes))
         estimate = Estimate.of_covariance(
             attributes, value, covariance, self.n_records, _METHOD, name
         )
         return replace(estimate, interval_of=partial(_interval, value, estimate.stderr))
-
-    def _covariance(
-        self,
-        nodes: Sequence[int],
-        part: TreeDistribution,
-        allowed: Sequence[Array],
-        slopes: Array,
-        conditioned: bool,
-    ) -> Array:
-        """Covariance of the quotients; the certain condition has no error."""
-        if not conditioned:
-            return self.errors.covariance(nodes, part, [mask[:-1] for mask in allowed])
-        return np.asarray(slopes @ self.errors.covariance(nodes, part, allowed) @ slopes.T)
 
     def edge_columns(self) -> dict[str, list[Any]]:
         """The edges as columns."""

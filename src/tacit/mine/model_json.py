@@ -56,8 +56,8 @@ def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
         zip(joint.units, tree.parents, tree.tables, strict=True)
     ):
         above = None if parent == ROOT else list(joint.units[parent])
-        pair = None if parent == ROOT else _known(_errors(joint, (parent, v)))
-        values = (list(names), above, table.tolist(), _known(_errors(joint, (v,))), pair)
+        pair = None if parent == ROOT else _errors(joint, parent, v)
+        values = (list(names), above, table.tolist(), _errors(joint, v), pair)
         units.append(dict(zip(_UNIT, values, strict=True)))
     edges = [
         (list(e.first), list(e.second), e.information, e.stderr, e.p_value, e.adjusted)
@@ -73,18 +73,10 @@ def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
     return CHOW_LIU_TREE.header | about | settings | content
 
 
-def _errors(model: JointModel, nodes: tuple[int, ...]) -> Array:
+def _errors(model: JointModel, *nodes: int) -> Any:
     """Standard errors of the table of a node, or of an edge, parent x child."""
-    ordered = sorted(nodes)
-    _, part = model.tree.around(nodes)
-    sizes = [model.tree.sizes[v] for v in nodes]
-    codes = np.indices(sizes).reshape(len(nodes), -1)
-    allowed = [
-        (codes[nodes.index(v)][:, None] == np.arange(model.tree.sizes[v])).astype(np.float64)
-        for v in ordered
-    ]
-    variance = np.diagonal(model.errors.covariance(ordered, part, allowed))
-    return np.sqrt(np.maximum(variance, 0)).reshape(sizes)
+    names = [name for node in nodes for name in model.units[node]]
+    return _known(model.table(names).stderr.reshape([model.tree.sizes[node] for node in nodes]))
 
 
 def _known(errors: Array) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class TreeDistribution:
     @cached_property
     def order(self) -> list[int]:
         """Nodes, parents before their children."""
-        order = [v for v, parent in enumerate(self.parents) if parent == ROOT]
+        order = self._roots
         for node in order:  # the list grows while it is read
             order.extend(self.children[node])
         return order
@@ -90,17 +91,11 @@ class TreeDistribution:
     @cached_property
     def _back(self) -> dict[int, Array]:
         """P(x_parent | x_child), child x parent; 0 where the child's category never occurs."""
-        return {
-            v: np.divide(
-                pair.T,
-                margin,
-                out=np.zeros_like(pair.T),
-                where=np.broadcast_to(margin > 0, pair.T.shape),
-            )
-            for v, pair, margin in (
-                (v, self.pair(v), self.margins[v][:, None]) for _, v in self.edges
-            )
-        }
+        back = {}
+        for _, v in self.edges:
+            margin = self.margins[v][:, None]
+            back[v] = np.where(margin > 0, self.pair(v).T / np.where(margin > 0, margin, 1), 0.0)
+        return back
 
     def joint(self) -> Array:
         """All cells, one axis per node; for few nodes."""
@@ -115,7 +110,7 @@ class TreeDistribution:
     def probability(self, allowed: Sequence[Array]) -> Array:
         """P(E) of events; `allowed[v]` is events x categories, 1 where the event allows one."""
         below = self._below(allowed)
-        return self._product([below[r] @ self.tables[r] for r in self._roots])
+        return np.asarray(np.prod([below[r] @ self.tables[r] for r in self._roots], axis=0))
 
     def given(self, allowed: Sequence[Array]) -> EventGiven:
         """P(E), and P(E | x) by node and edge."""
@@ -132,7 +127,7 @@ class TreeDistribution:
                 edges[c] = above[:, :, None] * below[c][:, None]
                 outside[c] = above @ self._back[c].T
             nodes[v] = outside[v] * below[v]
-        return EventGiven(self._product(chances), nodes, edges)
+        return EventGiven(np.asarray(np.prod(chances, axis=0)), nodes, edges)
 
     def _below(self, allowed: Sequence[Array]) -> list[Array]:
         """P(conditions on a node and below it | x_v), events x categories."""
@@ -146,12 +141,8 @@ class TreeDistribution:
     def _roots(self) -> list[int]:
         return [v for v, parent in enumerate(self.parents) if parent == ROOT]
 
-    @staticmethod
-    def _product(factors: Sequence[Array]) -> Array:
-        return np.asarray(np.prod(np.stack(factors), axis=0))
-
-    def around(self, nodes: Iterable[int]) -> tuple[list[int], TreeDistribution]:
-        """The smallest part of the forest that connects some nodes, and which nodes it has."""
+    def around(self, nodes: Iterable[int]) -> TreePart:
+        """The smallest part of the forest that connects some nodes."""
         named, needed, parents = set(nodes), set(range(len(self.parents))), list(self.parents)
         for v in reversed(self.order):
             if v not in named and not any(c in needed for c in self.children[v]):
@@ -164,7 +155,7 @@ class TreeDistribution:
         places = sorted(needed)
         tables = [self.margins[v] if parents[v] == ROOT else self.tables[v] for v in places]
         new_parents = [ROOT if parents[v] == ROOT else places.index(parents[v]) for v in places]
-        return places, TreeDistribution(tuple(new_parents), tuple(tables))
+        return TreePart(tuple(new_parents), tuple(tables), tuple(places))
 
     def draws(self, n: int, rng: np.random.Generator) -> Index:
         """Records drawn from the distribution, n x nodes."""
@@ -181,19 +172,19 @@ class TreeDistribution:
         return records
 
 
+@dataclass(frozen=True, eq=False)
+class TreePart(TreeDistribution):
+    """Some nodes of a forest; `nodes` are their numbers there."""
+
+    nodes: tuple[int, ...]
+
+
 def _products_of_others(factors: Sequence[Array]) -> list[Array]:
     """For each factor, the product of all others."""
-    ahead: list[Array] = []
-    behind: list[Array] = []
-    so_far: Array = np.ones(1)
-    for factor in factors:
-        ahead.append(so_far)
-        so_far = so_far * factor
-    so_far = np.ones(1)
-    for factor in reversed(factors):
-        behind.append(so_far)
-        so_far = so_far * factor
-    return [a * b for a, b in zip(ahead, reversed(behind), strict=True)]
+    ahead = accumulate(factors[:-1], np.multiply, initial=np.ones(1))
+    behind = accumulate(factors[:0:-1], np.multiply, initial=np.ones(1))
+    pairs = zip(ahead, reversed(list(behind)), strict=True)
+    return [before * after for before, after in pairs][: len(factors)]
 
 
 def rooted_forest(scores: Array) -> tuple[int, ...]:
