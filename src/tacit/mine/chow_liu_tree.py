@@ -15,19 +15,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.design import Design, check_design
-from tacit.core.label_codes import BACKENDS, decode, encode
+from tacit.core.design import Design
+from tacit.core.label_codes import BACKENDS, decode
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.fidelity import Fidelity, fidelity
 from tacit.mine.joint_model import JointModel, ReportErrors
-from tacit.mine.miner import LearntModel, design_of_codes, valid_codes
+from tacit.mine.miner import LearntModel, counted_records
 from tacit.models.dependence_tree import MAX_PAIR_CELLS, fit_tree
 from tacit.models.units import UnitReports
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
-from tacit.reconstruction.reconstruct import unweighted_patterns
-from tacit.records import PatternTable, count_or_list, count_reported
 
 #: Seed of the sets of attributes that fidelity compares if there are too many.
 _SEED = 0
@@ -54,20 +52,13 @@ class ChowLiuTree(LearntModel):
         Without a design, X has codes of true records. `y` is not used.
         """
         self.check_arguments()
-        patterns, design = self._counted(X)
+        patterns, design = counted_records(self, X, distinct=False)
         reports = UnitReports(patterns, design)
         _check_sizes(reports)
-        fit = fit_tree(reports, float(self.error), float(self.alpha))
-        model = JointModel(
-            design.schema,
-            tuple(reports.names),
-            fit.tree,
-            fit.edges,
-            reports.n_records,
-            float(self.error),
-            ReportErrors(reports),
-        )
-        self.reports_, self.n_dependent_pairs_ = reports, fit.n_passed
+        error, errors, units = float(self.error), ReportErrors(reports), tuple(reports.names)
+        tree, edges, n_passed = fit_tree(reports, error, float(self.alpha))
+        model = JointModel(design.schema, units, tree, edges, reports.n_records, error, errors)
+        self.reports_, self.n_dependent_pairs_ = reports, n_passed
         labelled = self.design is not None and not isinstance(X, np.ndarray)
         self.restore(model, design.fingerprint if self.design is not None else "", labelled)
         return self
@@ -109,7 +100,6 @@ class ChowLiuTree(LearntModel):
         if not self.labelled_ and backend is None:
             return codes
         installed = next(name for name in BACKENDS if find_spec(name))
-        installed = next(name for name in BACKENDS if find_spec(name))
         return decode(codes, self.model_.schema, backend or installed)
 
     def fidelity(self, seed: int = _SEED) -> Fidelity:
@@ -136,17 +126,6 @@ class ChowLiuTree(LearntModel):
         """Raise if an argument is not allowed."""
         check_rate("error", self.error)
         non_negative("alpha", self.alpha)
-
-    def _counted(self, X: Any) -> tuple[PatternTable, Design]:
-        """The patterns to learn from and their design; a truthful one if none is given."""
-        if self.design is None:
-            codes = valid_codes(self, X, reset=True)
-            design = design_of_codes(codes)
-            return count_or_list(encode(codes, design.schema), design.schema), design
-        check_design(self.design)
-        if isinstance(X, PatternTable):
-            return unweighted_patterns(X, self.design), self.design
-        return count_reported(X, self.design, distinct=False), self.design
 
 
 def _check_sizes(reports: UnitReports) -> None:

@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import check_positive, check_whole
-from tacit.mine.miner import LearntModel, design_of_codes, truthful_design, valid_codes
+from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.models.conditional_model import Tables
 from tacit.models.latent_classes import (
@@ -49,7 +49,7 @@ from tacit.reconstruction.estimate import free_names
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.tables import project
-from tacit.records import PatternTable, Progress, count
+from tacit.records import PatternTable, Progress
 
 _METHOD = "likelihood"
 
@@ -211,24 +211,14 @@ def _rank(sizes: Sequence[int], n_classes: int) -> int:
     rows = []
     for share in rng.dirichlet(np.ones(n_classes)):
         tables = [rng.dirichlet(np.ones(size)) for size in sizes]
-        rows.append(_product(tables))
-        for attribute, size in enumerate(sizes):
-            moved = np.eye(size)[1:] - np.eye(size)[0]
-            rows += [
-                share * _product([*tables[:attribute], m, *tables[attribute + 1 :]]) for m in moved
-            ]
+        rows.append(reduce(np.kron, tables))
+        for a, size in enumerate(sizes):
+            for moved in np.eye(size)[1:] - np.eye(size)[0]:
+                rows.append(share * reduce(np.kron, [*tables[:a], moved, *tables[a + 1 :]]))
     derivatives = np.stack(rows)
     scale = np.linalg.norm(derivatives, axis=1, keepdims=True)
     # The shares sum to 1: their derivatives are known up to one direction.
     return int(np.linalg.matrix_rank(derivatives / scale, tol=1e-9)) - 1
-
-
-def _product(tables: Sequence[Array]) -> Array:
-    """The joint distribution of independent answers."""
-    joint: Array = np.ones(1)
-    for table in tables:
-        joint = np.outer(joint, table).ravel()
-    return joint
 
 
 #: Parts of the reports for the held-out likelihood.
@@ -434,7 +424,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         the share of the work that is done.
         """
         search = self._search()
-        patterns, design = self._counted(X)
+        patterns, design = counted_records(self, X, distinct=True)
         reconstruction = reconstruct(patterns, design)
         margins = [project(reconstruction.table([name]).value) for name in design.schema.names]
         sizes = design.schema.sizes
@@ -562,15 +552,6 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         if self.n_classes is not None:
             check_whole("n_classes", self.n_classes, 1)
         return Search(float(self.alpha), int(self.n_init), float(self.tol), int(self.max_iter))
-
-    def _counted(self, X: Any) -> tuple[PatternTable, Design]:
-        """The patterns to learn from and their design; a truthful one if none is given."""
-        if self.design is not None:
-            check_design(self.design)
-            return unweighted_patterns(X, self.design), self.design
-        codes = valid_codes(self, X, reset=True)
-        design = design_of_codes(codes)
-        return count(encode(codes, design.schema), design.schema), design
 
     def _design(self) -> Design:
         """The design of the records that a fitted model is asked about."""

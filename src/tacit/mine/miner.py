@@ -349,6 +349,17 @@ def design_of_codes(codes: npt.NDArray[Any]) -> Design:
     return truthful_design(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
 
 
+def counted_records(model: LearntModel, X: Any, distinct: bool) -> tuple[PatternTable, Design]:
+    """The patterns to learn from and their design; a truthful one if the model has none."""
+    if model.design is not None:
+        check_design(model.design)
+        return reported_patterns(X, None, model.design, "", distinct), model.design
+    codes = valid_codes(model, X, reset=True)
+    design = design_of_codes(codes)
+    counter = count if distinct else count_or_list
+    return counter(encode(codes, design.schema), design.schema), design
+
+
 def truthful_design(schema: Schema) -> Design:
     """All attributes as they are."""
     return Design(schema, [Group(schema.names, truthful())])

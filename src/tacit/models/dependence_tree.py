@@ -98,8 +98,7 @@ def pair_dependence(reports: UnitReports) -> PairDependence:
     pairs = pairs[cells <= MAX_PAIR_CELLS]
     statistic, freedom = np.zeros(len(pairs)), np.zeros(len(pairs), np.intp)
     for rows in _alike(reports, pairs):
-        weights = PairWeights.of(reports, pairs[rows])
-        statistic[rows], freedom[rows] = weights.statistics()
+        statistic[rows], freedom[rows] = _pair_statistics(reports, pairs[rows])
     p_values = _tail(statistic, freedom)
     for row in np.flatnonzero(p_values <= _LIKELY):
         a, b = pairs[row].tolist()
@@ -132,48 +131,32 @@ def _alike(reports: UnitReports, pairs: Index) -> Iterator[Index]:
         yield from (places[start : start + step] for start in range(0, len(places), step))
 
 
-@dataclass(frozen=True, eq=False)
-class PairWeights:
-    """Of pairs of one shape: contributions f, their mean, and reports if independent.
-
-    `contributions` is pairs x contrasts x reported cells.
-    """
-
-    contributions: Array
-    mean: Array
-    expected: Array
-    n_records: int
-
-    @classmethod
-    def of(cls, reports: UnitReports, pairs: Index) -> PairWeights:
-        """The contributions of reports to the dependence of these pairs."""
-        shape = tuple(reports.sizes[u] for u in pairs[0])
-        units = [(int(a), int(b)) for a, b in pairs]
-        weights = np.stack([reports.inverse(pair) for pair in units])
-        split = weights.reshape(len(units), *shape, -1)
-        first, second = (np.stack([reports.margins[u] for u in column]) for column in pairs.T)
-        apart = first[:, :, None] * second[:, None]
-        contrasts = split - first[:, :, None, None] * split.sum(axis=1, keepdims=True)
-        contrasts -= second[:, None, :, None] * split.sum(axis=2, keepdims=True)
-        contrasts += apart[..., None]
-        contrasts = contrasts[:, :-1, :-1].reshape(len(units), -1, weights.shape[2])
-        matrices = np.stack([reports.layout.matrix(pair) for pair in units])
-        expected = np.maximum(matrices @ apart.reshape(len(units), -1, 1), 0)[..., 0]
-        seen = reports.tables.tables(pairs).reshape(len(units), -1) / reports.n_records
-        return cls(contrasts, (contrasts @ seen[..., None])[..., 0], expected, reports.n_records)
-
-    def statistics(self) -> tuple[Array, Index]:
-        """S and degrees of freedom of each pair."""
-        contrasts, expected = self.contributions, self.expected[:, None]
-        spread = np.sqrt((contrasts**2 * expected).sum(axis=2))
-        # Contributions that are always 0 belong to categories that nobody has.
-        scale = np.divide(1, spread, out=np.zeros_like(spread), where=spread > _NO_VARIANCE)
-        contrasts = contrasts * scale[..., None]
-        values, vectors = np.linalg.eigh((contrasts * expected) @ contrasts.transpose(0, 2, 1))
-        varies = values > _NO_VARIANCE * np.maximum(values[:, -1:], _NO_VARIANCE)
-        mean = (vectors.transpose(0, 2, 1) @ (self.mean * scale)[..., None])[..., 0]
-        parts = np.divide(mean**2, values, out=np.zeros_like(mean), where=varies)
-        return self.n_records * parts.sum(axis=1), varies.sum(axis=1)
+def _pair_statistics(reports: UnitReports, pairs: Index) -> tuple[Array, Index]:
+    """S and degrees of freedom of pairs of one shape."""
+    shape = tuple(reports.sizes[u] for u in pairs[0])
+    units = [(int(a), int(b)) for a, b in pairs]
+    weights = np.stack([reports.inverse(pair) for pair in units])
+    split = weights.reshape(len(units), *shape, -1)
+    first, second = (np.stack([reports.margins[u] for u in column]) for column in pairs.T)
+    apart = first[:, :, None] * second[:, None]
+    contrasts = split - first[:, :, None, None] * split.sum(axis=1, keepdims=True)
+    contrasts -= second[:, None, :, None] * split.sum(axis=2, keepdims=True)
+    contrasts += apart[..., None]
+    # f of the reports: pairs x contrasts x reported cells.
+    contrasts = contrasts[:, :-1, :-1].reshape(len(units), -1, weights.shape[2])
+    matrices = np.stack([reports.layout.matrix(pair) for pair in units])
+    expected = np.maximum(matrices @ apart.reshape(len(units), -1, 1), 0)[..., 0][:, None]
+    seen = reports.tables.tables(pairs).reshape(len(units), -1) / reports.n_records
+    mean = (contrasts @ seen[..., None])[..., 0]
+    spread = np.sqrt((contrasts**2 * expected).sum(axis=2))
+    # Contributions that are always 0 belong to categories that nobody has.
+    scale = np.divide(1, spread, out=np.zeros_like(spread), where=spread > _NO_VARIANCE)
+    contrasts = contrasts * scale[..., None]
+    values, vectors = np.linalg.eigh((contrasts * expected) @ contrasts.transpose(0, 2, 1))
+    varies = values > _NO_VARIANCE * np.maximum(values[:, -1:], _NO_VARIANCE)
+    mean = (vectors.transpose(0, 2, 1) @ (mean * scale)[..., None])[..., 0]
+    parts = np.divide(mean**2, values, out=np.zeros_like(mean), where=varies)
+    return reports.n_records * parts.sum(axis=1), varies.sum(axis=1)
 
 
 def _tail(statistic: Array, freedom: Index) -> Array:
@@ -272,10 +255,9 @@ def fit_tree(reports: UnitReports, error: float, alpha: float, adjusted: bool = 
         if parent == ROOT:
             conditionals.append(margin)
             continue
-        pair = (min(parent, child), max(parent, child))
-        row, table = tables[pair]
+        row, table = tables[min(parent, child), max(parent, child)]
         conditionals.append(_conditional(table if parent < child else table.T, margin))
-        edges.append(_edge(reports, tests, pair, row, table))
+        edges.append(_edge(reports, tests, row, table))
     edges.sort(key=lambda edge: (-edge.information, edge.first, edge.second))
     tree = TreeDistribution(parents, tuple(conditionals))
     return TreeFit(tree, tuple(edges), len(passed))
@@ -313,13 +295,7 @@ def _log_ratio(table: Array) -> Array:
     return np.log2(np.divide(table, apart, out=np.ones_like(table), where=occurs))
 
 
-def _edge(
-    reports: UnitReports,
-    tests: PairDependence,
-    pair: tuple[int, int],
-    row: int,
-    table: Array,
-) -> TreeEdge:
+def _edge(reports: UnitReports, tests: PairDependence, row: int, table: Array) -> TreeEdge:
     """The information of an edge, less what noise adds, with its standard error.
 
     The error has two parts: that of the linear part of the information, by the delta method, and
@@ -327,14 +303,15 @@ def _edge(
     independence.
     """
     value, strength = information(table), float(tests.strength[row])
+    first, second = pair = tuple(tests.pairs[row].tolist())
     frequencies = reports.frequencies(pair)
     weights = _log_ratio(table).ravel() @ reports.inverse(pair)
     linear = max(float(frequencies @ weights**2 - (frequencies @ weights) ** 2), 0.0)
     linear /= reports.n_records
     added, freedom = value * (1 - strength), max(int(tests.freedom[row]), 1)
     return TreeEdge(
-        reports.names[pair[0]],
-        reports.names[pair[1]],
+        reports.names[first],
+        reports.names[second],
         value * strength,
         float(np.sqrt(linear + 2 * added**2 / freedom)),
         float(tests.p_values[row]),
