@@ -23,6 +23,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array, Index
+from tacit.core.channel.channel import outer
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema, text
@@ -211,10 +212,10 @@ def _rank(sizes: Sequence[int], n_classes: int) -> int:
     rows = []
     for share in rng.dirichlet(np.ones(n_classes)):
         tables = [rng.dirichlet(np.ones(size)) for size in sizes]
-        rows.append(reduce(np.kron, tables))
+        rows.append(reduce(outer, tables))
         for a, size in enumerate(sizes):
-            for moved in np.eye(size)[1:] - np.eye(size)[0]:
-                rows.append(share * reduce(np.kron, [*tables[:a], moved, *tables[a + 1 :]]))
+            moved = np.eye(size)[1:] - np.eye(size)[0]
+            rows += [share * reduce(outer, [*tables[:a], m, *tables[a + 1 :]]) for m in moved]
     derivatives = np.stack(rows)
     scale = np.linalg.norm(derivatives, axis=1, keepdims=True)
     # The shares sum to 1: their derivatives are known up to one direction.
