@@ -23,7 +23,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array, Index
-from tacit.core.channel.channel import outer
+from tacit.core.channel.linear_maps import outer
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema, text
