@@ -7,27 +7,11 @@ from typing import Any
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError, unknown
-from tacit.studio.accounts import (
-    DEVICE_SECONDS,
-    LONGEST_NAME,
-    SESSION_SECONDS,
-    Account,
-    Invitation,
-    Role,
-)
+from tacit.studio import accounts, site
+from tacit.studio.accounts import Account, Invitation, Role
 from tacit.studio.guess_limits import Guess
 from tacit.studio.passkeys import SiteOrigin
-from tacit.studio.site import (
-    NOT_FOUND,
-    PageRoute,
-    PageVisit,
-    Refusal,
-    RefusalError,
-    Right,
-    cookie_name,
-    device_cookie_name,
-    origin_of,
-)
+from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
 
 WRONG = "Name or password is wrong."
 OTHER_WAYS = (
@@ -44,12 +28,11 @@ def show_set_up(visit: PageVisit) -> Response:
 
 def set_up(visit: PageVisit) -> Response:
     """Make an account and sign in."""
-    token = visit.request.path_params["token"]
-    name, password = visit.form.get("name", ""), visit.form.get("password", "")
+    token, password = visit.request.path_params["token"], visit.text("password")
     try:
-        if password != visit.form.get("again", ""):
+        if password != visit.text("again"):
             raise DataError("the two passwords differ; type the same one twice")
-        account = visit.studio.accounts.create(token, name, password)
+        account = visit.studio.accounts.create(token, visit.text("name"), password)
     except DataError as error:
         return visit.page("set_up.html", 400, works=True, problem=str(error))
     if account is None:
@@ -67,41 +50,57 @@ def show_sign_in(visit: PageVisit) -> Response:
 
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
-    name, password = visit.form.get("name", ""), visit.form.get("password", "")
+    name = visit.text("name")
     guess = _guess(visit, name)
-    wait = visit.studio.guesses.begin(guess)
-    if wait > 0:
-        problem = too_many(wait) if guess.device else f"{too_many(wait)} {OTHER_WAYS}"
+    try:
+        account = _with_password(visit, guess, name, visit.text("password"))
+    except RefusalError as error:
+        problem = str(error) if guess.device else f"{error} {OTHER_WAYS}"
         return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=problem)
-    account = visit.studio.accounts.check_password(name, password)
     if account is None:
         visit.studio.accounts.record_failed_sign_in(name)
         return visit.page("sign_in.html", 403, PASSKEY_SCRIPT, problem=WRONG)
-    visit.studio.guesses.succeeded(guess)
     visit.studio.accounts.record(account.name, "signed in")
     return signed_in(visit, account)
 
 
 def _guess(visit: PageVisit, name: str) -> Guess:
     """A guess at the password of an account, from a device that it knows or from elsewhere."""
-    accounts, request = visit.studio.accounts, visit.request
-    number = accounts.number_of(name)
+    number = visit.studio.accounts.number_of(name)
     if number is None:
-        return Guess(name[:LONGEST_NAME], visit.networks)
-    secret = request.cookies.get(device_cookie_name(request))  # also beside that of a session
-    device = None if secret is None else accounts.device(secret)
-    signed_in_before = device is not None and accounts.signed_in_on(number, device)
-    return Guess(number, visit.networks, device if signed_in_before else None)
+        return Guess(name[: accounts.LONGEST_NAME], visit.networks)
+    cookie = site.cookie_name(visit.request, site.DEVICE_COOKIE)
+    secret = visit.request.cookies.get(cookie)  # also beside that of a session
+    device = None if secret is None else visit.studio.accounts.device(secret)
+    if device is not None and not visit.studio.accounts.signed_in_on(number, device):
+        device = None
+    return Guess(number, visit.networks, device)
 
 
-def guess_inside(visit: PageVisit) -> Guess:
-    """A guess of somebody who is signed in: only those with a session can make others wait."""
-    return Guess(visit.person.id, device=b"session")
+def _with_password(visit: PageVisit, guess: Guess, name: str, password: str) -> Account | None:
+    """The account, if the password is right; refused after many failures."""
+    _require_no_wait(visit.studio.guesses.begin(guess))
+    account = visit.studio.accounts.check_password(name, password)
+    if account is not None:
+        visit.studio.guesses.succeeded(guess)
+    return account
+
+
+def _require_no_wait(seconds: float) -> None:
+    if seconds > 0:
+        words = f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
+        raise RefusalError(Refusal("too-many", 429, words))
+
+
+def _own_password(visit: PageVisit, password: str) -> bool:
+    """Whether somebody who is signed in knows the password; only sessions make others wait."""
+    guess = Guess(visit.person.id, device=b"session")
+    return _with_password(visit, guess, visit.person.name, password) is not None
 
 
 def sign_out(visit: PageVisit) -> Response:
     """End the session."""
-    name = cookie_name(visit.request)
+    name = site.cookie_name(visit.request, site.SESSION_COOKIE)
     visit.studio.accounts.end_session(visit.request.cookies.get(name, ""))
     visit.record("signed out")
     response = RedirectResponse("/sign-in", 303)
@@ -116,14 +115,12 @@ def show_account(
 
     `status` is that of a page with a problem.
     """
-    tokens = visit.studio.accounts.tokens(visit.person.id)
-    surveys = visit.studio.surveys(visit.person)
     return visit.page(
         "account.html",
         status if problem else 200,
         PASSKEY_SCRIPT,
-        tokens=tokens,
-        surveys=surveys,
+        tokens=visit.studio.accounts.tokens(visit.person.id),
+        surveys=visit.studio.surveys(visit.person),
         passkeys=visit.studio.passkeys.of_account(visit.person.id),
         secret=secret,
         problem=problem,
@@ -132,35 +129,28 @@ def show_account(
 
 def change_password(visit: PageVisit) -> Response:
     """Set a new password; every session ends, and a new one begins."""
-    accounts, person, guesses = visit.studio.accounts, visit.person, visit.studio.guesses
-    guess = guess_inside(visit)
-    wait = guesses.begin(guess)
-    if wait > 0:
-        return show_account(visit, problem=too_many(wait), status=429)
-    if accounts.check_password(person.name, visit.form.get("old", "")) is None:
-        visit.record("password not changed")
-        return show_account(visit, problem="The old password is wrong.")
-    guesses.succeeded(guess)
     try:
-        accounts.change_password(person.id, visit.form.get("new", ""))
-    except DataError as error:
-        return show_account(visit, problem=str(error))
+        if not _own_password(visit, visit.text("old")):
+            visit.record("password not changed")
+            return show_account(visit, problem="The old password is wrong.")
+        visit.studio.accounts.change_password(visit.person.id, visit.text("new"))
+    except (DataError, RefusalError) as error:
+        status = 429 if isinstance(error, RefusalError) else 400
+        return show_account(visit, problem=str(error), status=status)
     visit.record("password changed")
-    return signed_in(visit, person, RedirectResponse("/account", 303))
+    return signed_in(visit, visit.person, RedirectResponse("/account", 303))
 
 
 def issue_token(visit: PageVisit) -> Response:
     """Make an API token and show it once."""
     scope = Role.named(visit.form.get("scope", "viewer"))
-    slug = visit.form.get("survey", "")
-    only = next(
-        (survey for survey in visit.studio.surveys(visit.person) if survey.slug == slug), None
-    )
-    if slug and only is None:
+    slug = visit.text("survey")
+    fingerprints = {s.slug: s.survey.fingerprint for s in visit.studio.surveys(visit.person)}
+    if slug and slug not in fingerprints:
         raise DataError("there is no such survey; choose one of the list")
-    fingerprint = None if only is None else only.survey.fingerprint
-    label = visit.form.get("label", "")
-    secret = visit.studio.accounts.issue_token(visit.person.id, label, scope, fingerprint)
+    label = visit.text("label")
+    only = fingerprints.get(slug)
+    secret = visit.studio.accounts.issue_token(visit.person.id, label, scope, only)
     visit.record("token issued", label)
     return show_account(visit, secret)
 
@@ -175,51 +165,44 @@ def revoke_token(visit: PageVisit) -> Response:
 
 def show_members(visit: PageVisit, link: str | None = None) -> Response:
     """Who has which role for a survey; `link` makes a new account."""
-    accounts, survey = visit.studio.accounts, visit.survey
+    invitations = visit.studio.accounts.invitations(visit.key)
     return visit.page(
         "members.html",
-        survey=survey,
-        members=accounts.members(survey.survey.fingerprint),
-        invitations=[
-            (invitation, survey) for invitation in accounts.invitations(survey.survey.fingerprint)
-        ],
+        members=visit.studio.accounts.members(visit.key),
+        invitations=[(invitation, visit.survey) for invitation in invitations],
         link=link,
     )
 
 
 def change_members(visit: PageVisit) -> Response:
     """Invite somebody with a role, or change or end the role of a member."""
-    accounts, survey = visit.studio.accounts, visit.survey.survey.fingerprint
-    chosen = visit.form.get("role", "viewer")
+    chosen, member = visit.form.get("role", "viewer"), visit.text("member")
     role = None if chosen == "none" else Role.named(chosen)
-    member = visit.form.get("member", "")
     if not member:
         if role is None:
             raise DataError("choose a role for the new member")
-        _, link = invite(visit, role)
-        return show_members(visit, link)
-    names = {str(row.id): row.name for row in accounts.members(survey)}
+        return show_members(visit, invite(visit, role)[1])
+    names = {str(row.id): row.name for row in visit.studio.accounts.members(visit.key)}
     if member not in names:
         raise DataError("there is no such member; choose one of the list")
-    accounts.give(int(member), survey, role)
+    visit.studio.accounts.give(int(member), visit.key, role)
     visit.record("role changed", f"{visit.survey.title}: {names[member]} {chosen}")
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
 def invite(visit: PageVisit, role: Role) -> tuple[Invitation, str]:
     """An invitation to the survey of a page, and its link."""
-    survey = visit.survey
-    invitation, secret = visit.studio.accounts.invite(visit.person, survey.survey.fingerprint, role)
-    visit.record("member invited", f"{survey.title}: {role.name.lower()}")
+    invitation, secret = visit.studio.accounts.invite(visit.person, visit.key, role)
+    visit.record("member invited", f"{visit.survey.title}: {role.name.lower()}")
     return invitation, f"{visit.request.base_url}set-up/{secret}"
 
 
 def revoke_invitation(visit: PageVisit) -> None:
-    """Revoke the invitation in the address; refused if the survey does not have it."""
-    number, survey = visit.request.path_params["number"], visit.survey
-    if not visit.studio.accounts.revoke_invitation(number, survey.survey.fingerprint):
-        raise RefusalError(NOT_FOUND)
-    visit.record("invitation revoked", survey.title)
+    """Revoke an invitation; its link stops working at once."""
+    number = visit.request.path_params["number"]
+    if not visit.studio.accounts.revoke_invitation(number, visit.key):
+        raise RefusalError(site.NOT_FOUND)
+    visit.record("invitation revoked", visit.survey.title)
 
 
 def revoke(visit: PageVisit) -> Response:
@@ -231,33 +214,29 @@ def revoke(visit: PageVisit) -> Response:
 def show_accounts(visit: PageVisit, problem: str | None = None) -> Response:
     """All accounts, and the invitations to all surveys."""
     surveys = {survey.survey.fingerprint: survey for survey in visit.studio.store.published()}
-    invitations = [
-        (survey, surveys[survey.survey])
-        for survey in visit.studio.accounts.invitations()
-        if survey.survey in surveys
-    ]
+    invitations = visit.studio.accounts.invitations()
     return visit.page(
         "accounts.html",
         400 if problem else 200,
         accounts=visit.studio.accounts.all(),
-        invitations=invitations,
+        invitations=[(i, surveys[i.survey]) for i in invitations if i.survey in surveys],
         problem=problem,
     )
 
 
 def change_account(visit: PageVisit) -> Response:
     """Disable or enable an account, or make it an administrator or no longer one."""
-    accounts, number = visit.studio.accounts, visit.request.path_params["number"]
-    name = next((row.name for row in accounts.all() if row.id == number), None)
-    if name is None:
-        raise RefusalError(NOT_FOUND)
+    people, number = visit.studio.accounts, visit.request.path_params["number"]
+    names = {row.id: row.name for row in people.all()}
+    if number not in names:
+        raise RefusalError(site.NOT_FOUND)
     changes = {
-        "disable": (accounts.disable, True, "account disabled"),
-        "enable": (accounts.disable, False, "account enabled"),
-        "promote": (accounts.make_administrator, True, "administrator made"),
-        "demote": (accounts.make_administrator, False, "administrator ended"),
+        "disable": (people.disable, True, "account disabled"),
+        "enable": (people.disable, False, "account enabled"),
+        "promote": (people.make_administrator, True, "administrator made"),
+        "demote": (people.make_administrator, False, "administrator ended"),
     }
-    action = visit.form.get("action", "")
+    action = visit.text("action")
     if action not in changes:
         raise DataError(unknown("action", action, changes))
     change, value, words = changes[action]
@@ -265,7 +244,7 @@ def change_account(visit: PageVisit) -> Response:
         change(number, value)
     except DataError as error:
         return show_accounts(visit, str(error))
-    visit.record(words, name)
+    visit.record(words, names[number])
     return RedirectResponse("/accounts", 303)
 
 
@@ -277,22 +256,18 @@ def show_audit(visit: PageVisit) -> Response:
 def signed_in(visit: PageVisit, account: Account, response: Response | None = None) -> Response:
     """A response, else one that opens the surveys, with the cookie of a new session."""
     response = response or RedirectResponse("/", 303)
-    accounts, request = visit.studio.accounts, visit.request
-    device = device_cookie_name(request)
-    cookies = {
-        cookie_name(request): (accounts.begin_session(account), SESSION_SECONDS),
-        device: (accounts.remember_device(account, request.cookies.get(device)), DEVICE_SECONDS),
-    }
-    for name, (secret, seconds) in cookies.items():
+    people, request = visit.studio.accounts, visit.request
+    session = site.cookie_name(request, site.SESSION_COOKIE)
+    device = site.cookie_name(request, site.DEVICE_COOKIE)
+    remembered = people.remember_device(account, request.cookies.get(device))
+    for name, secret, seconds in (
+        (session, people.begin_session(account), accounts.SESSION_SECONDS),
+        (device, remembered, accounts.DEVICE_SECONDS),
+    ):
         secure = request.url.scheme == "https"
         rules: dict[str, Any] = dict(secure=secure, httponly=True, samesite="lax")
         response.set_cookie(name, secret, max_age=int(seconds), **rules)
     return response
-
-
-def too_many(seconds: float) -> str:
-    """Throttling message after failed tries."""
-    return f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
 
 
 # Passkeys; all but removing needs the script ------------------------------------------------------
@@ -302,33 +277,23 @@ _UNKNOWN_PASSKEY = Refusal(
 )
 
 
-def passkey_options(visit: PageVisit) -> Response:
+def passkey_options(visit: PageVisit) -> Answer:
     """What a browser needs to make a passkey for the account; its password is needed."""
     person, password = visit.person, visit.json.get("password")
-    guess = guess_inside(visit)
-    wait = visit.studio.guesses.begin(guess)
-    if wait > 0:
-        return _too_many(visit, wait)
-    correct = isinstance(password, str) and visit.studio.accounts.check_password(
-        person.name, password
-    )
-    if not correct:
+    if not _own_password(visit, password if isinstance(password, str) else ""):
         visit.record("passkey refused", "wrong password")
         raise DataError("The password is wrong.")
-    visit.studio.guesses.succeeded(guess)
-    options = visit.studio.passkeys.options_to_add(person.id, person.name, _site_origin(visit))
-    return JSONResponse(options)
+    return visit.studio.passkeys.options_to_add(person.id, person.name, _site_origin(visit))
 
 
-def add_passkey(visit: PageVisit) -> Response:
+def add_passkey(visit: PageVisit) -> Answer:
     """Add the passkey that a browser made."""
-    label = visit.json.get("label")
+    label, credential = visit.json.get("label"), visit.json.get("credential")
     if not isinstance(label, str):
         raise DataError("the key label must be a text")
-    sent, site = visit.json.get("credential"), _site_origin(visit)
-    visit.studio.passkeys.add(visit.person.id, label, sent, site)
+    visit.studio.passkeys.add(visit.person.id, label, credential, _site_origin(visit))
     visit.record("passkey added", label)
-    return JSONResponse({"to": "/account"}, 201)
+    return {"to": "/account"}
 
 
 def remove_passkey(visit: PageVisit) -> Response:
@@ -339,32 +304,25 @@ def remove_passkey(visit: PageVisit) -> Response:
     return RedirectResponse("/account", 303)
 
 
-def passkey_sign_in_options(visit: PageVisit) -> Response:
+def passkey_sign_in_options(visit: PageVisit) -> Answer:
     """What a browser needs to sign in with a passkey."""
-    return JSONResponse(visit.studio.passkeys.options_to_sign_in(_site_origin(visit)))
+    return visit.studio.passkeys.options_to_sign_in(_site_origin(visit))
 
 
 def sign_in_with_passkey(visit: PageVisit) -> Response:
     """Begin a session with a passkey, which nobody can guess: failures never keep it out."""
-    sent = visit.json.get("credential")
-    number = visit.studio.passkeys.account_of(sent, _site_origin(visit))
+    number = visit.studio.passkeys.account_of(visit.json.get("credential"), _site_origin(visit))
     account = None if number is None else visit.studio.accounts.of_number(number)
-    if account is None:
-        wait = visit.studio.guesses.failed_otherwise(visit.networks)
-        if wait > 0:  # and the audit log is not filled
-            return _too_many(visit, wait)
+    if account is None:  # many failures do not fill the audit log
+        _require_no_wait(visit.studio.guesses.failed_otherwise(visit.networks))
         visit.studio.accounts.record("", "sign-in failed", "passkey")
         raise RefusalError(_UNKNOWN_PASSKEY)
     visit.studio.accounts.record(account.name, "signed in", "passkey")
     return signed_in(visit, account, JSONResponse({"to": "/"}))
 
 
-def _too_many(visit: PageVisit, seconds: float) -> Response:
-    raise RefusalError(Refusal("too-many", 429, too_many(seconds)))
-
-
 def _site_origin(visit: PageVisit) -> SiteOrigin:
-    return SiteOrigin(origin_of(visit.request), visit.studio.address is not None)
+    return SiteOrigin(site.origin_of(visit.request), visit.studio.address is not None)
 
 
 #: The pages of this module with the rights that they need.
@@ -383,14 +341,9 @@ ROUTES = (
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
     PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, show_members),
     PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, change_members),
-    PageRoute(
-        "POST",
-        "/surveys/{survey}/invitations/{number:int}/revoke",
-        Role.OWNER,
-        revoke,
-    ),
+    PageRoute("POST", "/surveys/{survey}/invitations/{number:int}/revoke", Role.OWNER, revoke),
     PageRoute("POST", "/account/passkeys/options", Right.PERSON, passkey_options),
-    PageRoute("POST", "/account/passkeys", Right.PERSON, add_passkey),
+    PageRoute("POST", "/account/passkeys", Right.PERSON, add_passkey, status=201),
     PageRoute("POST", "/account/passkeys/{number:int}/remove", Right.PERSON, remove_passkey),
     PageRoute("POST", "/sign-in/passkey/options", Right.EVERYONE, passkey_sign_in_options),
     PageRoute("POST", "/sign-in/passkey", Right.EVERYONE, sign_in_with_passkey),

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
-
 from tacit import __version__
 from tacit.collect.http import PROBLEM
 from tacit.errors import DataError
-from tacit.studio import account_pages, draft_pages, model_pages, survey_pages
+from tacit.studio import account_pages, draft_pages, model_pages, site, survey_pages
 from tacit.studio.accounts import Invitation, Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
 from tacit.studio.group_tables import group_table
@@ -20,33 +18,34 @@ from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.release import next_release_at
-from tacit.studio.site import (
-    LARGEST_NUMBER,
-    LONGEST_FORM,
-    LONGEST_TEXT_FORM,
-    NOT_FOUND,
-    Handler,
-    PageRoute,
-    PageVisit,
-    Refusal,
-    RefusalError,
-    Right,
-)
-from tacit.studio.survey_pages import estimates_json, surveys_json
+from tacit.studio.site import Answer, PageRoute, PageVisit, Right
+from tacit.survey import Published
 
 _TABLE = ("row", "column")
-_CONFIRM = "confirm must be the title of the survey"
 READY, LEARNING, FAILED = "ready", "learning", "failed"
 #: What is shown of a model; none of it has a figure of a small group.
 _SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
 
 
-def survey_status(visit: PageVisit) -> Response:
+def survey_status(visit: PageVisit) -> Answer:
     """The state of a survey: records, links, and how many records are released."""
-    return JSONResponse(_survey(visit))
+    survey, releases = visit.survey, visit.studio.releases
+    state = visit.studio.store.state(visit.key)
+    release, compared = releases.newest(survey), releases.comparable(survey)
+    released = 0 if release is None else release.counts.n_records
+    open_release = release is None or release.open
+    return survey_pages.survey_head(visit, survey) | {
+        "fingerprint": visit.key,
+        "design": survey.fingerprint,
+        "links": state.issued,
+        "unused_links": state.remaining,
+        "released_records": released,
+        "next_release_at": next_release_at(released) if open_release else released,
+        "compared_records": 0 if compared is None else compared.counts.n_records,
+    }
 
 
-def survey_table(visit: PageVisit) -> Response:
+def survey_table(visit: PageVisit) -> Answer:
     """Answers to one question in the groups of another, also within the layers of a third.
 
     Small groups have no numbers.
@@ -55,46 +54,39 @@ def survey_table(visit: PageVisit) -> Response:
     row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
     table = group_table(release, row, [layer, column] if layer else [column])
     head = {"row": row, "column": column, "layer": layer or None}
-    return JSONResponse({**head, "records": release.counts.n_records, **table.to_dict()})
+    return {**head, "records": release.counts.n_records, **table.to_dict()}
 
 
-def close_survey(visit: PageVisit) -> Response:
+def close_survey(visit: PageVisit) -> Answer:
     """Close a survey for good; `confirm` must be its title."""
-    survey_pages.close_survey(visit, _text(visit, "confirm"))
-    return JSONResponse(_survey(visit))
+    survey_pages.close_survey(visit)
+    return survey_status(visit)
 
 
-def freeze_snapshot(visit: PageVisit) -> Response:
+def freeze_snapshot(visit: PageVisit) -> Answer:
     """Open comparisons and models before closing, from the records that are shown now; once."""
-    visit.require_title(_text(visit, "confirm"), _CONFIRM)
+    visit.require_title("confirm must be the title of the survey")
     survey_pages.frozen_snapshot(visit)
-    return JSONResponse(_survey(visit))
+    return survey_status(visit)
 
 
-def new_links(visit: PageVisit) -> Response:
+def new_links(visit: PageVisit) -> Answer:
     """Make one-time links to an invited survey; they are shown only here."""
     number = visit.json.get("n")
     links = str(number) if type(number) is int else ""
-    base = _text(visit, "base") if "base" in visit.json else visit.studio.respondents or ""
-    return JSONResponse({"links": survey_pages.new_links(visit, links, base)}, 201)
+    base = visit.text("base") if "base" in visit.json else visit.studio.respondents or ""
+    return {"links": survey_pages.new_links(visit, links, base)}
 
 
-def list_invitations(visit: PageVisit) -> Response:
+def list_invitations(visit: PageVisit) -> Answer:
     """The open invitations to a survey, without their links."""
-    invitations = visit.studio.accounts.invitations(visit.survey.survey.fingerprint)
-    return JSONResponse({"invitations": [*map(_invitation, invitations)]})
+    return {"invitations": [*map(_invitation, visit.studio.accounts.invitations(visit.key))]}
 
 
-def new_invitation(visit: PageVisit) -> Response:
+def new_invitation(visit: PageVisit) -> Answer:
     """Invite somebody to a survey; the link, which makes an account, is shown only here."""
-    invitation, link = account_pages.invite(visit, Role.named(_text(visit, "role")))
-    return JSONResponse(_invitation(invitation) | {"link": link}, 201)
-
-
-def revoke_invitation(visit: PageVisit) -> Response:
-    """Revoke an invitation; its link stops working at once."""
-    account_pages.revoke_invitation(visit)
-    return Response(status_code=204)
+    invitation, link = account_pages.invite(visit, Role.named(visit.text("role")))
+    return _invitation(invitation) | {"link": link}
 
 
 def _invitation(invitation: Invitation) -> dict[str, Any]:
@@ -102,115 +94,87 @@ def _invitation(invitation: Invitation) -> dict[str, Any]:
         "id": invitation.id,
         "role": invitation.role.name.lower(),
         "by": invitation.by,
-        "works_until": _iso(utc_text(invitation.expires)),
+        "works_until": _iso(invitation.expires),
     }
 
 
-def delete_survey(visit: PageVisit) -> Response:
-    """Delete a closed survey with all its records; `confirm` must be its title."""
-    visit.require_title(_text(visit, "confirm"), _CONFIRM)
-    draft_pages.deleted_survey(visit)
-    return Response(status_code=204)
-
-
-def duplicate_survey(visit: PageVisit) -> Response:
+def duplicate_survey(visit: PageVisit) -> Answer:
     """Make a draft with the content of a published survey."""
-    return JSONResponse(_draft(draft_pages.draft_of_survey(visit)), 201)
+    return _draft(draft_pages.draft_of_survey(visit))
 
 
-def list_drafts(visit: PageVisit) -> Response:
+def list_drafts(visit: PageVisit) -> Answer:
     """The drafts of the account."""
-    return JSONResponse({"drafts": [*map(_head, visit.studio.own_drafts(visit.person))]})
+    return {"drafts": [*map(_head, visit.studio.own_drafts(visit.person))]}
 
 
-def new_draft(visit: PageVisit) -> Response:
+def new_draft(visit: PageVisit) -> Answer:
     """Make a draft of the text of a survey file; it may have problems."""
-    return JSONResponse(_draft(draft_pages.new_draft(visit, _text(visit, "text"))), 201)
+    return _draft(draft_pages.new_draft(visit, visit.text("text")))
 
 
-def show_draft(visit: PageVisit) -> Response:
+def show_draft(visit: PageVisit) -> Answer:
     """A draft with its text, its version and its problems."""
-    return JSONResponse(_draft(visit.draft))
+    return _draft(visit.draft)
 
 
-def save_draft(visit: PageVisit) -> Response:
+def save_draft(visit: PageVisit) -> Answer:
     """Save a text over the version that it was made from; 409 if there is a newer one."""
     version = visit.json.get("version")
-    if type(version) is not int or not 0 < version <= LARGEST_NUMBER:
+    if type(version) is not int or not 0 < version <= site.LARGEST_NUMBER:
         raise DataError("version must be the whole number that was read with the text")
-    newest, saved = draft_pages.saved_text(visit, _text(visit, "text"), version)
-    if not saved:
-        details = {"version": newest.version, "text": newest.text}
-        raise RefusalError(Refusal("changed", 409, newest.conflict, details=details))
-    return JSONResponse(_draft(newest))
+    return _draft(draft_pages.saved_text(visit, visit.text("text"), version))
 
 
-def delete_draft(visit: PageVisit) -> Response:
-    """Delete a draft."""
-    draft_pages.deleted_draft(visit)
-    return Response(status_code=204)
-
-
-def check_draft(visit: PageVisit) -> Response:
+def check_draft(visit: PageVisit) -> Answer:
     """Every problem of a text with its line and place; without a text, of the draft."""
-    text = checked_text(_text(visit, "text")) if "text" in visit.json else visit.draft.text
-    return JSONResponse({"problems": DraftDocument(text).problems})
+    text = checked_text(visit.text("text")) if "text" in visit.json else visit.draft.text
+    return {"problems": DraftDocument(text).problems}
 
 
-def publish_draft(visit: PageVisit) -> Response:
+def publish_draft(visit: PageVisit) -> Answer:
     """Publish a draft; 422 with its problems if it has some."""
-    survey = draft_pages.published_draft(visit)
-    return JSONResponse({"slug": survey.slug, "fingerprint": survey.survey.fingerprint}, 201)
+    return _published(draft_pages.published_draft(visit))
 
 
-def preview_draft(visit: PageVisit) -> Response:
+def preview_draft(visit: PageVisit) -> Answer:
     """Make a preview: the address of a page that works for an hour and stores nothing."""
-    address = str(visit.request.base_url).rstrip("/") + draft_pages.preview_path(visit)
-    return JSONResponse({"address": address}, 201)
+    return {"address": str(visit.request.base_url).rstrip("/") + draft_pages.preview_path(visit)}
 
 
-def list_models(visit: PageVisit) -> Response:
+def list_models(visit: PageVisit) -> Answer:
     """The models of a survey, newest first."""
-    models = model_pages.seen_models(visit)
-    return JSONResponse({"models": [_described(model) for model in models]})
+    return {"models": [*map(_described, model_pages.seen_models(visit))]}
 
 
-def learn_model(visit: PageVisit) -> Response:
+def learn_model(visit: PageVisit) -> Answer:
     """Start to learn a model from the released records; ask for its state until it is ready."""
     fields = {
         key: "" if value is None else str(value)
         for key, value in visit.json.items()
         if isinstance(value, str | int | float | None)
     }
-    name = model_pages.started(visit, fields)
-    return JSONResponse({"name": name, "state": LEARNING}, 202)
+    return {"name": model_pages.started(visit, fields), "state": LEARNING}
 
 
-def show_model(visit: PageVisit) -> Response:
+def show_model(visit: PageVisit) -> Answer:
     """A model with its accuracy and the cost of publishing it; or its state while it is learnt."""
-    name = visit.request.path_params["model"]
     model, problem = model_pages.seen_model(visit)
     if model is not None:
-        return JSONResponse(_described(model) | {key: model.content[key] for key in _SHOWN})
+        return _described(model) | {key: model.content[key] for key in _SHOWN}
     if problem is None:
-        raise RefusalError(NOT_FOUND)
-    state = FAILED if problem else LEARNING
-    return JSONResponse({"name": name, "state": state, **({"problem": problem} if problem else {})})
+        raise site.RefusalError(site.NOT_FOUND)
+    state = {"state": FAILED, "problem": problem} if problem else {"state": LEARNING}
+    return {"name": visit.request.path_params["model"], **state}
 
 
-def delete_model(visit: PageVisit) -> Response:
-    """Delete a model."""
-    model_pages.deleted(visit)
-    return Response(status_code=204)
-
-
-def publish_round(visit: PageVisit) -> Response:
+def publish_round(visit: PageVisit) -> Answer:
     """Publish a model as an accuracy round, a survey that respondents' devices answer."""
-    theta = visit.json.get("theta")
-    if not isinstance(theta, str):
-        raise DataError('the key theta must be a text such as "3/4"')
-    survey = model_pages.published_round(visit, theta)
-    return JSONResponse({"slug": survey.slug, "fingerprint": survey.survey.fingerprint}, 201)
+    return _published(model_pages.published_round(visit))
+
+
+def _published(survey: Published) -> dict[str, Any]:
+    return {"slug": survey.slug, "fingerprint": survey.survey.fingerprint}
 
 
 def _described(model: StoredModel) -> dict[str, Any]:
@@ -227,30 +191,6 @@ def _described(model: StoredModel) -> dict[str, Any]:
     }
 
 
-def _survey(visit: PageVisit) -> dict[str, Any]:
-    survey, store = visit.survey, visit.studio.store
-    state = store.state(survey.survey.fingerprint)
-    release = visit.studio.releases.newest(survey)
-    released = 0 if release is None else release.counts.n_records
-    open_release = release is None or release.open
-    compared = visit.studio.releases.comparable(survey)
-    role = visit.person.role(survey.survey.fingerprint)
-    return {
-        "slug": survey.slug,
-        "title": survey.title,
-        "fingerprint": survey.survey.fingerprint,
-        "design": survey.fingerprint,
-        "open": state.open,
-        "records": state.records,
-        "links": state.issued,
-        "unused_links": state.remaining,
-        "released_records": released,
-        "next_release_at": next_release_at(released) if open_release else released,
-        "compared_records": 0 if compared is None else compared.counts.n_records,
-        "role": None if role is None else role.name.lower(),
-    }
-
-
 def _draft(draft: Draft) -> dict[str, Any]:
     return _head(draft) | {"text": draft.text, "problems": draft.document.problems}
 
@@ -261,54 +201,28 @@ def _head(draft: Draft) -> dict[str, Any]:
         "id": draft.id,
         "title": draft.title,
         "version": draft.version,
-        "saved_at": _iso(draft.saved_at),
+        "saved_at": _iso(draft.changed),
         "saved_by": draft.changed_by,
         "published": draft.published,
     }
 
 
-def _iso(utc: str) -> str:
-    """A time that was written for people, as programs expect it."""
-    return utc.replace(" ", "T") + "Z"
+def _iso(seconds: float) -> str:
+    """A time as programs expect it."""
+    return utc_text(seconds).replace(" ", "T") + "Z"
 
 
-def _text(visit: PageVisit, key: str) -> str:
-    text = visit.json.get(key)
-    if not isinstance(text, str):
-        raise DataError(f"the key {key} must be a text")
-    return text
-
-
-_SURVEY, _DRAFT, _MODEL = "surveys/{survey}", "drafts/{draft}", "surveys/{survey}/models/{model}"
-
-
-def _route(
-    method: str,
-    path: str,
-    needs: Right | Role,
-    handler: Handler,
-    answer: str | None = None,
-    status: int = 200,
-    body: str | None = None,
-    longest: int = LONGEST_TEXT_FORM,
-    query: tuple[str, ...] = (),
-    optional: tuple[str, ...] = (),
-) -> PageRoute:
-    """A route below /api/, with the names of the schemas of its answer and of its body."""
-    address = f"/api/{path}"
-    return PageRoute(
-        method, address, needs, handler, longest, answer, status, body, query, optional
-    )
-
-
-#: The bodies of these are small.
-_model_route = partial(_route, longest=LONGEST_FORM)
-#: The routes of this module with the rights that they need.
+_SURVEY, _DRAFT = "/api/surveys/{survey}", "/api/drafts/{draft}"
+_INVITATIONS, _MODELS = f"{_SURVEY}/invitations", f"{_SURVEY}/models"
+_MODEL = f"{_MODELS}/{{model}}"
+_route = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
+#: The routes of this module with the rights that they need, the names of the schemas of their
+#: answers, their status, and the names of the schemas of their bodies.
 ROUTES = (
-    _route("GET", "surveys", Right.SIGNED_IN, surveys_json, "Surveys"),
+    _route("GET", "/api/surveys", Right.SIGNED_IN, survey_pages.surveys_json, "Surveys"),
     _route("GET", _SURVEY, Role.VIEWER, survey_status, "Survey"),
-    _route("DELETE", _SURVEY, Role.OWNER, delete_survey, None, 204, "Confirmation"),
-    _route("GET", f"{_SURVEY}/results", Role.VIEWER, estimates_json, "Results"),
+    _route("DELETE", _SURVEY, Role.OWNER, draft_pages.deleted_survey, None, 204, "Confirmation"),
+    _route("GET", f"{_SURVEY}/results", Role.VIEWER, survey_pages.estimates_json, "Results"),
     _route(
         *("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table"),
         query=_TABLE,
@@ -319,29 +233,37 @@ ROUTES = (
         "POST", f"{_SURVEY}/snapshot", Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"
     ),
     _route("POST", f"{_SURVEY}/links", Role.OWNER, new_links, "Links", 201, "NewLinks"),
-    _route("GET", f"{_SURVEY}/invitations", Role.OWNER, list_invitations, "Invitations"),
+    _route("GET", _INVITATIONS, Role.OWNER, list_invitations, "Invitations"),
+    _route("POST", _INVITATIONS, Role.OWNER, new_invitation, "NewInvitation", 201, "Invite"),
     _route(
-        "POST", f"{_SURVEY}/invitations", Role.OWNER, new_invitation, "NewInvitation", 201, "Invite"
-    ),
-    _route(
-        "DELETE", f"{_SURVEY}/invitations/{{number:int}}", Role.OWNER, revoke_invitation, None, 204
+        "DELETE",
+        f"{_INVITATIONS}/{{number:int}}",
+        Role.OWNER,
+        account_pages.revoke_invitation,
+        status=204,
     ),
     _route("POST", f"{_SURVEY}/draft", Role.OWNER, duplicate_survey, "Draft", 201),
-    _route("GET", "plan", Right.SIGNED_IN, plan_json, "Plan", optional=FIELDS),
-    _route("GET", "drafts", Right.SIGNED_IN, list_drafts, "Drafts"),
-    _route("POST", "drafts", Right.AUTHOR, new_draft, "Draft", 201, "SurveyText"),
+    _route("GET", "/api/plan", Right.SIGNED_IN, plan_json, "Plan", optional=FIELDS),
+    _route("GET", "/api/drafts", Right.SIGNED_IN, list_drafts, "Drafts"),
+    _route("POST", "/api/drafts", Right.AUTHOR, new_draft, "Draft", 201, "SurveyText"),
     _route("GET", _DRAFT, Role.VIEWER, show_draft, "Draft"),
     _route("PUT", _DRAFT, Role.OWNER, save_draft, "Draft", 200, "NewVersion"),
-    _route("DELETE", _DRAFT, Role.OWNER, delete_draft, None, 204),
+    _route("DELETE", _DRAFT, Role.OWNER, draft_pages.deleted_draft, status=204),
     _route("POST", f"{_DRAFT}/check", Role.VIEWER, check_draft, "Problems", 200, "CheckedText"),
     _route("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish_draft, "Published", 201),
     _route("POST", f"{_DRAFT}/preview", Role.VIEWER, preview_draft, "Preview", 201),
-    _model_route("GET", f"{_SURVEY}/models", Role.VIEWER, list_models, "Models"),
-    _model_route("POST", f"{_SURVEY}/models", Role.ANALYST, learn_model, "Model", 202, "NewModel"),
-    _model_route("GET", _MODEL, Role.VIEWER, show_model, "Model"),
-    _model_route("DELETE", _MODEL, Role.OWNER, delete_model, None, 204),
-    _model_route(
-        "POST", f"{_MODEL}/round", Role.OWNER, publish_round, "Published", 201, "NewRound"
+    _route("GET", _MODELS, Role.VIEWER, list_models, "Models"),
+    _route("POST", _MODELS, Role.ANALYST, learn_model, "Model", 202, "NewModel"),
+    _route("GET", _MODEL, Role.VIEWER, show_model, "Model"),
+    _route("DELETE", _MODEL, Role.OWNER, model_pages.deleted, status=204),
+    _route(
+        "POST",
+        f"{_MODEL}/round",
+        Role.OWNER,
+        publish_round,
+        "Published",
+        201,
+        "NewRound",
     ),
 )
 
@@ -467,16 +389,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _FORM = "application/x-www-form-urlencoded"
-_KINDS = {
-    "css": "text/css",
-    "csv": "text/csv",
-    "ico": "image/svg+xml",
-    "json": "application/json",
-    "md": "text/markdown",
-    "pdf": "application/pdf",
-    "tex": "application/x-tex",
-    "yaml": "application/yaml",
-}
 _PEOPLE_ONLY = (Right.PERSON, Right.ADMINISTRATOR)
 _ABOUT = (
     "Addresses below /api/ are for programs: JSON, and problem details (RFC 9457) for errors. The "
@@ -547,7 +459,7 @@ def _responses(page: PageRoute, for_programs: bool) -> dict[str, Any]:
         done["content"] = {"application/json": {"schema": _reference(page.answer)}}
     elif not for_programs and page.method == "GET":
         end = page.path.rpartition(".")[2] if "." in page.path else "html"
-        kind = "text/html" if end == "html" else _KINDS.get(end, "application/octet-stream")
+        kind = site.MEDIA_TYPES.get(end, "application/octet-stream").partition(";")[0]
         done["content"] = {kind: {}}
     elif not for_programs:
         return {"200": done, "303": {"description": "Done; see another page."}, "4XX": problem}

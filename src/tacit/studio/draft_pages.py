@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from python_multipart import MultipartParser
+from python_multipart import FormParser
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from tacit.collect import page
 from tacit.collect.http import PROTECTION, Refused
 from tacit.collect.pages import language_of, preview_html
 from tacit.collect.submission import SubmissionValidator
-from tacit.errors import DataError, FileError, SurveyError
+from tacit.errors import DataError, FileError, SurveyError, TacitError
+from tacit.studio import forms, site
 from tacit.studio.accounts import Role
 from tacit.studio.drafts import KIND, Draft, DraftDocument, checked_text
-from tacit.studio.forms import (
-    MISSING,
-    FormContext,
-    FormField,
-    changed,
-    inputs,
-    item_fields,
-    kinds,
-    read,
-    survey_fields,
-)
-from tacit.studio.site import (
-    LONGEST_FORM,
-    LONGEST_TEXT_FORM,
-    NOT_ALLOWED,
-    NOT_FOUND,
-    PageRoute,
-    PageVisit,
-    Refusal,
-    RefusalError,
-    Right,
-    has_right,
-)
+from tacit.studio.forms import MISSING, kinds
+from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
 from tacit.survey import Published, example
 from tacit.survey.logo import picture_address
 from tacit.survey.published import waves_sentence
 from tacit.survey.yaml_text import to_yaml
-
-if TYPE_CHECKING:
-    from python_multipart.multipart import MultipartCallbacks
 
 
 def show_drafts(visit: PageVisit) -> Response:
@@ -59,14 +36,13 @@ def show_drafts(visit: PageVisit) -> Response:
 
 def create(visit: PageVisit) -> Response:
     """Make a draft: empty with a title, or the example."""
-    title = " ".join(visit.form.get("title", "").split())
+    title = " ".join(visit.text("title").split())
     if visit.form.get("from") == "example":
-        text = example()
-    elif title:
-        text = empty_survey(title)
-    else:
+        return _opened(new_draft(visit, example()))
+    if not title:
         raise DataError("give the new survey a title")
-    return _opened(new_draft(visit, text))
+    empty = {"title": title, "languages": ["en"], "questions": [], "groups": []}
+    return _opened(new_draft(visit, to_yaml(empty)))
 
 
 def show_draft(visit: PageVisit, status: int = 200) -> Response:
@@ -77,7 +53,6 @@ def show_draft(visit: PageVisit, status: int = 200) -> Response:
     return visit.page(
         "draft.html",
         status,
-        draft=visit.draft,
         survey=survey,
         waves=waves and survey and waves_sentence(survey.design, waves),
         problems=problems,
@@ -86,7 +61,6 @@ def show_draft(visit: PageVisit, status: int = 200) -> Response:
         groups=document.summary("groups"),
         kinds=kinds("questions"),
         families=kinds("groups"),
-        role=visit.person.role(visit.draft.key),
         languages=document.languages,
         logo=document.logo,
         lost=visit.request.query_params.getlist("lost"),
@@ -100,14 +74,14 @@ def show_text(visit: PageVisit) -> Response:
 
 def save_text(visit: PageVisit) -> Response:
     """Check the text that was sent, or save it unless somebody saved another one meanwhile."""
-    text = checked_text(visit.form.get("text", ""))
+    text = checked_text(visit.text("text"))
     if visit.form.get("action") == "check":
         status = 400 if DraftDocument(text).problems else 200
         return _text_page(visit, visit.draft, text, status, sent_version(visit.form))
-    newest, saved = saved_text(visit, text, sent_version(visit.form))
-    if not saved:
-        return _text_page(visit, newest, text, 409)
-    return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
+    try:
+        return _opened(saved_text(visit, text, sent_version(visit.form)))
+    except DraftChangedError as error:
+        return _text_page(visit, error.newest, text, 409)
 
 
 def download(visit: PageVisit) -> Response:
@@ -136,16 +110,13 @@ def duplicate_survey(visit: PageVisit) -> Response:
 
 def delete(visit: PageVisit) -> Response:
     """Delete a draft, if that was confirmed."""
-    if visit.form.get("confirm") != "yes":
-        raise DataError("tick the box to confirm that the draft is deleted")
+    visit.require_tick("tick the box to confirm that the draft is deleted")
     deleted_draft(visit)
     return RedirectResponse("/drafts", 303)
 
 
 def delete_survey(visit: PageVisit) -> Response:
     """Delete a closed survey with its records, if its title was typed to confirm it."""
-    message = "type the title of the survey to delete it with all its records"
-    visit.require_title(visit.form.get("confirm", ""), message)
     deleted_survey(visit)
     return RedirectResponse("/", 303)
 
@@ -161,20 +132,15 @@ def start_preview(visit: PageVisit) -> Response:
 # What pages and the API share --------------------------------------------------------------------
 
 
-def empty_survey(title: str) -> str:
-    """The text of a survey without questions."""
-    return to_yaml({"title": title, "languages": ["en"], "questions": [], "groups": []})
-
-
 def draft_of_survey(visit: PageVisit) -> Draft:
     """A new draft with the content of a published survey."""
-    if not has_right(visit.person, Right.AUTHOR):
-        raise RefusalError(NOT_ALLOWED)
+    if not site.has_right(visit.person, Right.AUTHOR):
+        raise RefusalError(site.NOT_ALLOWED)
     return new_draft(visit, to_yaml(visit.survey.survey.to_dict()))
 
 
 def deleted_draft(visit: PageVisit) -> None:
-    """Delete the draft of a page."""
+    """Delete a draft."""
     visit.studio.drafts.delete(visit.draft.id)
     visit.record("draft deleted", visit.draft.title)
 
@@ -194,12 +160,22 @@ def sent_version(form: Mapping[str, str]) -> int:
     return int(sent)
 
 
-def saved_text(visit: PageVisit, text: str, version: int) -> tuple[Draft, bool]:
-    """Save a text over a version; the newest draft, and whether it is this one."""
+class DraftChangedError(RefusalError):
+    """Somebody else saved a newer version meanwhile."""
+
+    def __init__(self, newest: Draft) -> None:
+        details = {"version": newest.version, "text": newest.text}
+        super().__init__(Refusal("changed", 409, newest.conflict, details=details))
+        self.newest = newest
+
+
+def saved_text(visit: PageVisit, text: str, version: int) -> Draft:
+    """The draft after a text is saved over a version; refused if there is a newer one."""
     newest, saved = visit.studio.drafts.save(visit.draft.id, version, text, visit.person.name)
-    if saved:
-        visit.record("draft saved", newest.title)
-    return newest, saved
+    if not saved:
+        raise DraftChangedError(newest)
+    visit.record("draft saved", newest.title)
+    return newest
 
 
 def preview_path(visit: PageVisit) -> str:
@@ -219,29 +195,28 @@ def _correct(visit: PageVisit) -> Published:
 def published_draft(visit: PageVisit) -> Published:
     """Publish a draft; its members get the same roles for the survey."""
     survey = _correct(visit)
-    fingerprint = survey.survey.fingerprint
-    if fingerprint in {other.survey.fingerprint for other in visit.studio.store.published()}:
-        raise DataError(
-            "this survey is published already, word for word; change the title or something else"
-        )
-    visit.register(survey)
-    for member in visit.studio.accounts.members(visit.draft.key):
+    visit.register(
+        survey,
+        "this survey is published already, word for word; change the title or something else",
+    )
+    for member in visit.studio.accounts.members(visit.key):
         if member.id != visit.person.id:
-            visit.studio.accounts.give(member.id, fingerprint, member.role)
+            visit.studio.accounts.give(member.id, survey.survey.fingerprint, member.role)
     visit.studio.drafts.mark_published(visit.draft.id, survey.slug)
     visit.record("survey published", survey.title)
     return survey
 
 
 def deleted_survey(visit: PageVisit) -> None:
-    """Delete a closed survey: its records and links, its released counts, its roles."""
-    fingerprint = visit.survey.survey.fingerprint
-    visit.studio.releases.forget(visit.survey)
-    visit.studio.models.forget(visit.survey)
-    visit.studio.store.delete_survey(fingerprint)
-    visit.studio.releases.forget(visit.survey)  # somebody may have looked at it meanwhile,
-    visit.studio.models.forget(visit.survey)  # or begun to learn a model
-    visit.studio.accounts.forget_survey(fingerprint)
+    """Delete a closed survey with all its records; `confirm` must be its title."""
+    visit.require_title("type the title of the survey to delete it with all its records")
+    files = (visit.studio.releases, visit.studio.models)
+    for folder in files:
+        folder.forget(visit.survey)
+    visit.studio.store.delete_survey(visit.key)
+    for folder in files:  # somebody may have looked at it meanwhile, or begun to learn a model
+        folder.forget(visit.survey)
+    visit.studio.accounts.forget_survey(visit.key)
     visit.record("survey deleted", visit.survey.title)
 
 
@@ -264,7 +239,6 @@ def _text_page(
         survey=survey,
         problems=problems,
         conflict=draft.conflict if status == 409 else None,
-        role=visit.person.role(draft.key),
     )
 
 
@@ -281,17 +255,17 @@ UNREADABLE = Refusal(
 
 def show_settings(visit: PageVisit) -> Response:
     """The form for title, texts, languages and terms."""
-    return _form_page(visit, "settings", survey_fields(), _data(visit))
+    return _form_page(visit, "settings", _data(visit))
 
 
 def save_settings(visit: PageVisit) -> Response:
     """Save the settings; keys that the form does not show stay as they are."""
-    before, document, fields = _data(visit), visit.draft.document, survey_fields()
+    before, document = _data(visit), visit.draft.document
     try:
-        data = changed(before, fields, visit.form, document.context())
+        data = forms.changed(before, forms.survey_fields(), visit.form, document.context())
     except DataError as error:
-        return _form_page(visit, "settings", fields, before, problem=str(error))
-    return _saved(visit, *document.with_data(_ordered(data, before)), "settings", fields)
+        return _form_page(visit, "settings", before, problem=error)
+    return _saved(visit, document.with_data(_ordered(data, before)), "settings")
 
 
 def _data(visit: PageVisit) -> dict[str, Any]:
@@ -308,19 +282,17 @@ def show_item(visit: PageVisit, part: str) -> Response:
     item = visit.draft.document.item(part, number)
     if item is None:
         there = 1 <= number <= len(visit.draft.document.items(part))
-        raise RefusalError(UNREADABLE if there else NOT_FOUND)
-    return _form_page(visit, part, item_fields(part, item[KIND[part]]), item, number)
+        raise RefusalError(UNREADABLE if there else site.NOT_FOUND)
+    return _form_page(visit, part, item, number)
 
 
 def save_item(visit: PageVisit, part: str) -> Response:
     """Save, move or delete a question or a group."""
-    number = visit.request.path_params["number"]
-    document = visit.draft.document
+    number, document = visit.request.path_params["number"], visit.draft.document
     item, items = document.item(part, number), list(document.items(part))
     if not 1 <= number <= len(items):
-        raise RefusalError(NOT_FOUND)
+        raise RefusalError(site.NOT_FOUND)
     action = visit.form.get("action", "save")
-    fields: tuple[FormField, ...] = ()
     if action == "delete":
         del items[number - 1]
     elif action in ("up", "down"):
@@ -330,21 +302,20 @@ def save_item(visit: PageVisit, part: str) -> Response:
     elif item is None:
         raise RefusalError(UNREADABLE)
     else:
-        fields = item_fields(part, item[KIND[part]])
         try:
-            items[number - 1] = _changed_item(visit, document, part, item, fields)
+            items[number - 1] = _changed_item(visit, part, item)
         except DataError as error:
-            return _form_page(visit, part, fields, item, number, problem=str(error))
-    return _saved(visit, *document.with_items(part, items), part, fields, number)
+            return _form_page(visit, part, item, number, error)
+    return _saved(visit, document.with_items(part, items), part, number)
 
 
 def add_item(visit: PageVisit, part: str) -> Response:
     """Add a question or a group of a kind, and open its form."""
-    document, kind = visit.draft.document, visit.form.get("kind", "")
+    document, kind = visit.draft.document, visit.text("kind")
     if not isinstance(_data(visit).get(part) or [], list):
         raise RefusalError(UNREADABLE)
     items = [*document.items(part), _new_item(document, part, _checked_kind(part, kind))]
-    _save(visit, document.with_items(part, items)[0], sent_version(visit.form))
+    saved_text(visit, document.with_items(part, items)[0], sent_version(visit.form))
     return RedirectResponse(f"/drafts/{visit.draft.id}/{part}/{len(items)}", 303)
 
 
@@ -352,17 +323,6 @@ def _checked_kind(part: str, kind: Any) -> str:
     if kind not in kinds(part):
         raise DataError(f"choose one of {', '.join(kinds(part))}")
     return str(kind)
-
-
-def _save(visit: PageVisit, text: str, version: int) -> None:
-    """Save a text; refused if there is a newer version."""
-    newest, saved = saved_text(visit, text, version)
-    if not saved:
-        raise RefusalError(_conflict(newest))
-
-
-def _conflict(newest: Draft) -> Refusal:
-    return Refusal("changed", 409, newest.conflict)
 
 
 def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
@@ -377,27 +337,30 @@ def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
     grouped = {str(name) for names in listed for name in names}
     sensitive = [str(q.get("name")) for q in questions if q.get("sensitive", True)]
     group = {"questions": [name for name in sensitive if name not in grouped], "family": kind}
-    keys = {field.name for field in item_fields(part, kind)}
-    return group | ({"theta": _FIRST_THETA} if "theta" in keys else {})
+    return group | ({"theta": _FIRST_THETA} if "theta" in _keys(part, kind) else {})
 
 
-def _changed_item(
-    visit: PageVisit,
-    document: DraftDocument,
-    part: str,
-    item: dict[str, Any],
-    fields: Sequence[FormField],
-) -> dict[str, Any]:
+def _changed_item(visit: PageVisit, part: str, item: dict[str, Any]) -> dict[str, Any]:
     """The item of a form. If its kind changes, keys that only the old kind has are left out."""
-    entered = changed(item, fields, visit.form, document.context(item))
+    fields, context = _fields(part, item), visit.draft.document.context(item)
+    entered = forms.changed(item, fields, visit.form, context)
     kind = _checked_kind(part, entered.get(KIND[part]))
-    old = {field.name for field in fields} - {field.name for field in item_fields(part, kind)}
+    old = {field.name for field in fields} - _keys(part, kind)
     return {key: value for key, value in entered.items() if key not in old}
+
+
+def _fields(part: str, data: dict[str, Any]) -> tuple[forms.FormField, ...]:
+    """The fields of the form for the settings, or for an item."""
+    return forms.item_fields(part, data[KIND[part]]) if part in KIND else forms.survey_fields()
+
+
+def _keys(part: str, kind: str) -> set[str]:
+    return {field.name for field in forms.item_fields(part, kind)}
 
 
 def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """New keys at their usual place: each behind the last one that is before it in the schema."""
-    usual = [field.name for field in survey_fields()]
+    usual = [field.name for field in forms.survey_fields()]
     keys = [key for key in data if key in before]
     for key in data:
         if key not in before:
@@ -407,61 +370,53 @@ def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 
 
 def _saved(
-    visit: PageVisit,
-    text: str,
-    lost: list[str],
-    part: str,
-    fields: Sequence[FormField],
-    number: int | None = None,
+    visit: PageVisit, changed: tuple[str, list[str]], part: str, number: int | None = None
 ) -> Response:
-    newest, saved = saved_text(visit, text, sent_version(visit.form))
-    if saved:
-        query = urlencode([("lost", line[:200]) for line in lost[:20]])
-        return RedirectResponse(f"/drafts/{visit.draft.id}{'?' + query if query else ''}", 303)
-    document = newest.document
-    data = document.data if number is None else document.item(part, number)
-    if data is None or not fields:
-        raise RefusalError(_conflict(newest))
-    return _form_page(visit, part, fields, data, number, newest)
+    """Save a changed text and show the draft with the comments that were lost."""
+    text, lost = changed
+    try:
+        saved_text(visit, text, sent_version(visit.form))
+    except DraftChangedError as error:
+        document = error.newest.document
+        data = document.data if number is None else document.item(part, number)
+        if data is None or visit.form.get("action", "save") != "save":
+            raise
+        return _form_page(visit, part, data, number, error)
+    query = urlencode([("lost", line[:200]) for line in lost[:20]])
+    return RedirectResponse(f"/drafts/{visit.draft.id}{'?' + query if query else ''}", 303)
 
 
 def _form_page(
     visit: PageVisit,
     part: str,
-    fields: Sequence[FormField],
     data: dict[str, Any],
     number: int | None = None,
-    problem: str | Draft | None = None,
+    problem: TacitError | None = None,
 ) -> Response:
-    """A form with the values of the draft, or with what was entered if it was not saved.
-
-    `problem` says why, or is the newer draft that somebody else saved meanwhile.
-    """
-    newest = problem if isinstance(problem, Draft) else None
-    draft = newest or visit.draft
-    context: FormContext = draft.document.context(data if number is not None else None)
-    shown = [(field, inputs(field, data.get(field.name, MISSING), context)) for field in fields]
+    """A form with the values of the draft, or with what was entered if it was not saved."""
+    newest = problem.newest if isinstance(problem, DraftChangedError) else None
+    draft, fields = newest or visit.draft, _fields(part, data)
+    context = draft.document.context(data if number is not None else None)
     names = {field.name for field in fields}
     item = part if number is None else f"{part}[{number - 1}]"
     return visit.page(
         "draft_form.html",
         409 if newest is not None else 400 if problem else 200,
         draft=draft,
-        version=sent_version(visit.form) if isinstance(problem, str) else draft.version,
+        version=sent_version(visit.form) if problem and newest is None else draft.version,
         part=part,
         number=number,
         count=len(draft.document.items(part)),
-        shown=shown,
+        shown=[(f, forms.inputs(f, data.get(f.name, MISSING), context)) for f in fields],
         entered=visit.form if problem else {},
         others=[key for key in data if key not in names and number is not None],
-        problem=problem if newest is None else newest.conflict,
+        problem=problem and str(problem),
         # A new question has no text yet: its form is not a list of problems.
         problems=[
             problem
             for problem in draft.document.problems
             if f": {item}" in problem and data.get("text") != ""
         ],
-        role=visit.person.role(draft.key),
     )
 
 
@@ -471,7 +426,8 @@ def _form_page(
 #: Bytes of an upload, its parts (a text per language, the version, the picture), and the headers
 #: of a part: how many, and bytes of each.
 LONGEST_UPLOAD, MOST_PARTS, MOST_HEADERS, LONGEST_HEADER = 1 << 20, 100, 8, 2048
-_ALT = FormField("alt", "texts")
+_LIMITS = {"MAX_HEADER_COUNT": MOST_HEADERS, "MAX_HEADER_SIZE": LONGEST_HEADER}
+_ALT = forms.FormField("alt", "texts")
 logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of each damaged form
 
 
@@ -485,12 +441,11 @@ def save_logo(visit: PageVisit) -> Response:
             address = picture_address(picture)
         except FileError as error:
             raise DataError(f"the logo {error}") from None
-        alt = read(_ALT, MISSING, form, document.context())
+        alt = forms.read(_ALT, MISSING, form, document.context())
         data["logo"] = {"alt": "" if alt is MISSING else alt, "data": address}
     elif before.get("logo") is None:
         raise DataError("choose a picture")
-    _save(visit, document.with_data(data)[0], sent_version(form))
-    return RedirectResponse(f"/drafts/{visit.draft.id}", 303)
+    return _opened(saved_text(visit, document.with_data(data)[0], sent_version(form)))
 
 
 def uploaded(kind: str, body: bytes) -> tuple[dict[str, str], bytes]:
@@ -499,67 +454,27 @@ def uploaded(kind: str, body: bytes) -> tuple[dict[str, str], bytes]:
     boundary = parameters.get(b"boundary")
     if media_type != b"multipart/form-data" or not boundary:
         raise DataError("a picture is sent as a form of the type multipart/form-data")
-    parts = _FormParts()
-    limits = dict(max_header_count=MOST_HEADERS, max_header_size=LONGEST_HEADER)
+    if body.count(b"--%b\r\n" % boundary) > MOST_PARTS:
+        raise DataError(f"the form is damaged: it has more than {MOST_PARTS} parts")
+    form: dict[str, str] = {}
+    files, ends = [b""], list[int]()
+
+    def add_field(field: Any) -> None:
+        name, content = field.field_name, field.value or b""
+        form[name.decode("utf-8", "replace")] = content.decode("utf-8", "replace")
+
+    def add_file(file: Any) -> None:
+        files.append(file.file_object.getvalue())
+
+    end = partial(ends.append, 1)
+    kind = "multipart/form-data"
     try:
-        MultipartParser(boundary, parts.callbacks, **limits).write(body)
+        FormParser(kind, add_field, add_file, end, boundary, config=_LIMITS).write(body)
     except FormParserError as error:
         raise DataError(f"the form is damaged: {error}") from None
-    if not parts.complete:
+    if not ends:
         raise DataError("the form is damaged: it has no end")
-    form = {name: content.decode("utf-8", "replace") for name, content in parts.fields.items()}
-    return form, bytes(parts.file)
-
-
-class _FormParts:
-    """What the parser reads: the fields of a form and its last file."""
-
-    def __init__(self) -> None:
-        self.fields: dict[str, bytearray] = {}
-        self.file = bytearray()
-        self.complete = False
-        self._number = 0
-        self._header, self._value = bytearray(), bytearray()
-        self._disposition = b""
-        self._content = bytearray()
-
-    @property
-    def callbacks(self) -> MultipartCallbacks:
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": lambda data, start, end: self._header.extend(data[start:end]),
-            "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._end_headers,
-            "on_part_data": lambda data, start, end: self._content.extend(data[start:end]),
-            "on_end": self._end,
-        }
-
-    def _begin(self) -> None:
-        self._number += 1
-        self._disposition = b""
-        if self._number > MOST_PARTS:
-            raise FormParserError(f"it has more than {MOST_PARTS} parts")
-
-    def _end_header(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._disposition = bytes(self._value)
-        self._header.clear()
-        self._value.clear()
-
-    def _end_headers(self) -> None:
-        _, parameters = parse_options_header(self._disposition)
-        name = parameters.get(b"name")
-        if name is None:
-            raise FormParserError("a part has no name")
-        self._content = bytearray()
-        if b"filename" in parameters:
-            self.file = self._content
-        else:
-            self.fields[name.decode("utf-8", "replace")] = self._content
-
-    def _end(self) -> None:
-        self.complete = True
+    return form, files[-1]
 
 
 # Previews: the same files as respondents get, and nothing is stored ------------------------------
@@ -581,20 +496,20 @@ def preview_survey(visit: PageVisit) -> Response:
     return Response(_preview(visit).to_json(), media_type="application/json", headers=_HEADERS)
 
 
-def preview_response(visit: PageVisit) -> Response:
+def preview_response(visit: PageVisit) -> Answer:
     """Check a record as a server would; it is not stored."""
     try:
         SubmissionValidator(_preview(visit)).validate(visit.body)
     except Refused as error:
         raise DataError(error.problem.title) from None
-    return JSONResponse({"stored": True}, 201)
+    return {"stored": True}
 
 
 def page_file(visit: PageVisit) -> Response:
     """A file of the respondent's page."""
     name = visit.request.path_params["name"]
     if name not in page.FILES or name == page.HTML:
-        raise RefusalError(NOT_FOUND)
+        raise RefusalError(site.NOT_FOUND)
     return Response(page.content(name), media_type=page.FILES[name], headers=_HEADERS)
 
 
@@ -606,13 +521,14 @@ def _preview(visit: PageVisit) -> Published:
 
 
 _DRAFT, _PREVIEW = "/drafts/{draft}", "/preview/{secret}"
+_with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/drafts", Right.PERSON, show_drafts),
     PageRoute("POST", "/drafts", Right.AUTHOR, create),
     PageRoute("GET", _DRAFT, Role.VIEWER, show_draft),
     PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
-    PageRoute("POST", f"{_DRAFT}/text", Role.OWNER, save_text, LONGEST_TEXT_FORM),
+    _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text),
     PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
     PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish),
     PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate),
@@ -621,19 +537,19 @@ ROUTES = (
     PageRoute("POST", "/surveys/{survey}/duplicate", Role.OWNER, duplicate_survey),
     PageRoute("POST", "/surveys/{survey}/delete", Role.OWNER, delete_survey),
     PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, show_settings),
-    PageRoute("POST", f"{_DRAFT}/settings", Role.OWNER, save_settings, LONGEST_TEXT_FORM),
+    _with_text("POST", f"{_DRAFT}/settings", Role.OWNER, save_settings),
     *(
-        PageRoute(method, f"{_DRAFT}/{part}{rest}", needs, partial(handler, part=part), longest)
+        route(method, f"{_DRAFT}/{part}{rest}", needs, partial(handler, part=part))
         for part in KIND
-        for method, rest, needs, handler, longest in (
-            ("POST", "", Role.OWNER, add_item, LONGEST_FORM),
-            ("GET", "/{number:int}", Role.VIEWER, show_item, LONGEST_FORM),
-            ("POST", "/{number:int}", Role.OWNER, save_item, LONGEST_TEXT_FORM),
+        for route, method, rest, needs, handler in (
+            (PageRoute, "POST", "", Role.OWNER, add_item),
+            (PageRoute, "GET", "/{number:int}", Role.VIEWER, show_item),
+            (_with_text, "POST", "/{number:int}", Role.OWNER, save_item),
         )
     ),
-    PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, LONGEST_UPLOAD),
+    PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, longest=LONGEST_UPLOAD),
     PageRoute("GET", f"{_PREVIEW}/", Right.EVERYONE, show_preview),
     PageRoute("GET", f"{_PREVIEW}/survey.json", Right.EVERYONE, preview_survey),
-    PageRoute("POST", f"{_PREVIEW}/responses", Right.EVERYONE, preview_response, LONGEST_TEXT_FORM),
+    _with_text("POST", f"{_PREVIEW}/responses", Right.EVERYONE, preview_response, status=201),
     PageRoute("GET", "/page/{name:path}", Right.EVERYONE, page_file),
 )

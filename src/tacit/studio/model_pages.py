@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
 from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, StoredModel
+from tacit.studio.page_templates import utc_text
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
@@ -46,8 +46,6 @@ def show_models(visit: PageVisit) -> Response:
     """The models of a survey, and the form for a new one."""
     return visit.page(
         "models.html",
-        survey=visit.survey,
-        role=visit.role,
         models=seen_models(visit),
         release=visit.studio.releases.comparable(visit.survey),
         later=AT_CLOSING,
@@ -67,7 +65,7 @@ def learn(visit: PageVisit) -> Response:
 def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
     """The name of a model that is being learnt now."""
     request = ModelRequest.of_form(fields, visit.survey.design.schema)
-    time = datetime.fromtimestamp(visit.studio.accounts.now(), UTC).strftime("%Y-%m-%d %H:%M:%S")
+    time = utc_text(visit.studio.accounts.now())
     release = _release_to_learn(visit, fields.get("records", ""))
     name = visit.studio.models.learn(release, request, visit.person.name, time)
     visit.record("model learnt", f"{visit.survey.title}: {request.title}")
@@ -142,7 +140,7 @@ def show_model(visit: PageVisit) -> Response:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
         raise RefusalError(NOT_FOUND)
-    page = visit.page("model_wait.html", survey=visit.survey, problem=problem)
+    page = visit.page("model_wait.html", problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
     return page
@@ -152,19 +150,18 @@ def model_file(visit: PageVisit) -> Response:
     """The model as JSON, for `tacit predict`, `tacit evaluate` or `tacit privacy --rules`."""
     model = _found(visit)
     visit.record("model downloaded", f"{visit.survey.title}: {model.title}")
-    return visit.survey_file(model.content["model"], f"{model.request.kind}.json")
+    return visit.file(model.content["model"], f"{model.request.kind}.json")
 
 
 def delete(visit: PageVisit) -> Response:
     """Delete a model, if the box was ticked to confirm it."""
-    if visit.form.get("confirm") != "yes":
-        raise DataError("tick the box to delete the model; this cannot be undone")
+    visit.require_tick("tick the box to delete the model; this cannot be undone")
     deleted(visit)
     return RedirectResponse(f"/surveys/{visit.survey.slug}/models", 303)
 
 
 def deleted(visit: PageVisit) -> None:
-    """Delete the model of the address."""
+    """Delete a model."""
     model = _found(visit)
     visit.studio.models.delete(visit.survey, model.name)
     visit.record("model deleted", f"{visit.survey.title}: {model.title}")
@@ -172,23 +169,19 @@ def deleted(visit: PageVisit) -> None:
 
 def publish_round(visit: PageVisit) -> Response:
     """Publish a model as an accuracy round, a survey that respondents' devices answer."""
-    survey = published_round(visit, visit.form.get("theta", ""))
+    survey = published_round(visit)
     return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
-def published_round(visit: PageVisit, theta: str) -> Published:
+def published_round(visit: PageVisit) -> Published:
     """The accuracy round of the model of the address."""
-    model = _found(visit)
+    model, theta = _found(visit), visit.text("theta")
     if theta not in THETAS:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
     if (why := _why_unpublished(visit, model)) is not None:
         raise DataError(why)
     survey_round = Published(accuracy_round(visit.survey, model.content["model"], theta))
-    if survey_round.survey.fingerprint in {
-        s.survey.fingerprint for s in visit.studio.store.published()
-    }:
-        raise DataError("this round is published already; ask its owner for a role")
-    visit.register(survey_round)
+    visit.register(survey_round, "this round is published already; ask its owner for a role")
     visit.record("accuracy round published", f"{visit.survey.title}: {model.title}")
     return survey_round
 
@@ -227,8 +220,6 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     picture = content["summary"].get("picture")
     epsilon = content["privacy"]["epsilon"]
     return {
-        "survey": visit.survey,
-        "role": visit.role,
         "model": model,
         "content": content,
         "summary": content["summary"],

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from tacit.errors import DataError, DesignError, SchemaError, unknown
 from tacit.plan import SurveyPlan, Tradeoff, plan, tradeoff
@@ -23,7 +23,7 @@ from tacit.plan.subject import (
     shares_of_texts,
 )
 from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
-from tacit.studio.site import PageRoute, PageVisit, Right
+from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
 #: Fields with numbers, and what errors call them.
@@ -209,7 +209,7 @@ def show_plan(visit: PageVisit) -> Response:
     )
 
 
-def plan_json(visit: PageVisit) -> Response:
+def plan_json(visit: PageVisit) -> Answer:
     """A plan: what is left out of respondents, width, power and privacy is solved for."""
     form = _form(visit)
     if not form.filled:
@@ -219,7 +219,7 @@ def plan_json(visit: PageVisit) -> Response:
     except _WRONG as error:
         raise DataError(str(error)) from None
     compared = None if planned.tradeoff is None else planned.tradeoff.to_dict()
-    return JSONResponse(planned.plan.to_dict() | {"tradeoff": compared})
+    return planned.plan.to_dict() | {"tradeoff": compared}
 
 
 def _form(visit: PageVisit) -> PlanForm:

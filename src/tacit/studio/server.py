@@ -13,17 +13,9 @@ from socket import socket
 
 from argon2 import PasswordHasher
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from tacit.collect import monitoring, page
-from tacit.collect.http_server import (
-    Server,
-    base_address,
-    http_server,
-    listening,
-    passed_socket,
-    raise_file_limit,
-)
+from tacit.collect import http_server, monitoring, page
 from tacit.collect.limits import TrustedProxies
 from tacit.collect.settings import ServiceSettings, networks, settings
 from tacit.collect.store import Store
@@ -35,6 +27,7 @@ from tacit.studio.release import Releases
 from tacit.studio.results import ReleaseHistory
 from tacit.studio.site import (
     NOT_FOUND,
+    Answer,
     PageRoute,
     PageVisit,
     RefusalError,
@@ -75,9 +68,9 @@ def _file(name: str) -> bytes:
     return files("tacit.studio").joinpath(name).read_bytes()
 
 
-def _description(visit: PageVisit) -> Response:
+def _description(visit: PageVisit) -> Answer:
     """The API description."""
-    return JSONResponse(api.api_description(PAGES))
+    return api.api_description(PAGES)
 
 
 #: Every page with the right that it needs.
@@ -132,7 +125,7 @@ def studio_beside(
     database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
 ) -> Iterator[Studio]:
     """Serve in a thread of its own while the block runs, as `serve_studio` does."""
-    if passed_socket():
+    if http_server.passed_socket():
         raise ServiceError(
             "one socket was passed to this process, two are needed with --collect; run "
             "tacit serve and tacit studio as two services"
@@ -151,23 +144,25 @@ def studio_beside(
 @contextmanager
 def _listening_studio(
     database: str, folder: Path, at: StudioPlace, tell: Callable[[str], None]
-) -> Iterator[tuple[Studio, Server, socket]]:
+) -> Iterator[tuple[Studio, http_server.Server, socket]]:
     limits = _limits()
     monitoring.set_up(limits.log)
     address = None if at.address is None else _checked_address(at.address)
-    with closing(Store(database)) as store, listening(at.host, at.port) as listener:
+    with closing(Store(database)) as store, http_server.listening(at.host, at.port) as listener:
         studio = studio_of(store, folder)
         studio.proxies, studio.address = TrustedProxies(limits.trusted_proxy), address
-        base = base_address(listener)
+        base = http_server.base_address(listener)
         listener.listen()
         tell(f"studio {base}")
         if not studio.accounts.any():
             token = studio.accounts.first_link()
             opened = base if address is None else f"{address}/"
             tell(f"make the first account at {opened}set-up/{token} (works once, for 7 days)")
-        raise_file_limit(2 * limits.connections)  # there may be a server that collects too
+        http_server.raise_file_limit(
+            2 * limits.connections
+        )  # there may be a server that collects too
         largest = max(route.longest for route in PAGES)
-        yield studio, http_server(studio_app(studio), limits, largest), listener
+        yield studio, http_server.http_server(studio_app(studio), limits, largest), listener
 
 
 def _checked_address(address: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 from weakref import WeakValueDictionary
 
@@ -17,11 +17,13 @@ import anyio
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.collect.http import PROBLEM, ClientDisconnected, ProblemType, Refused, read_body
 from tacit.collect.limits import Prefix, TrustedProxies, prefixes
@@ -39,10 +41,8 @@ from tacit.studio.release import Release, Releases
 from tacit.studio.results import ReleaseHistory
 from tacit.survey import Published
 
-#: Browsers accept this cookie only from a secure origin, for the whole host, and send it nowhere
-#: else; on http://localhost there is no secure origin, and the second name is used.
-SECURE_COOKIE, PLAIN_COOKIE = "__Host-tacit-studio", "tacit-studio"
-SECURE_DEVICE, PLAIN_DEVICE = "__Host-tacit-device", "tacit-device"
+#: Names of cookies: of a session, and of a device on which somebody has signed in.
+SESSION_COOKIE, DEVICE_COOKIE = "tacit-studio", "tacit-device"
 SAFE_METHODS = ("GET", "HEAD")
 T = TypeVar("T")
 
@@ -73,8 +73,8 @@ class Refusal(ProblemType):
         return self.content() | self.details
 
 
-class RefusalError(Exception):
-    """Raised by a page that refuses a visit after all."""
+class RefusalError(TacitError):
+    """Raised if a visit is refused."""
 
     def __init__(self, why: Refusal) -> None:
         super().__init__(why.title)
@@ -92,27 +92,26 @@ def account_of(request: Request, accounts: Accounts) -> Account | None:
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     if kind:
         return accounts.of_token(secret.strip()) if kind.lower() == "bearer" else None
-    session = request.cookies.get(cookie_name(request))
+    session = request.cookies.get(cookie_name(request, SESSION_COOKIE))
     return None if session is None else accounts.of_session(session)
 
 
-def cookie_name(request: Request) -> str:
-    """The name of the session's cookie."""
-    return SECURE_COOKIE if request.url.scheme == "https" else PLAIN_COOKIE
+def cookie_name(request: Request, name: str) -> str:
+    """The name of a cookie for the scheme of a request.
 
-
-def device_cookie_name(request: Request) -> str:
-    """The name of the cookie that recognizes a device on which somebody has signed in."""
-    return SECURE_DEVICE if request.url.scheme == "https" else PLAIN_DEVICE
+    Browsers accept the prefix only from a secure origin, for the whole host, and send the cookie
+    nowhere else; http://localhost is no secure origin.
+    """
+    return f"__Host-{name}" if request.url.scheme == "https" else name
 
 
 def refusal(
-    request: Request, needs: Right | Role, account: Account | None, survey: str | None
+    request: Request, needs: Right | Role, account: Account | None, key: str
 ) -> Refusal | None:
     """Why an account may not make a request; None if it may.
 
-    `survey` is the fingerprint of the survey in the address, or the key of the draft, if there is
-    one. A survey that the account has no role for does not exist for it.
+    `key` is the fingerprint of the survey in the address, or the key of the draft; empty if there
+    is none. A survey that the account has no role for does not exist for it.
     """
     by_token = account is not None and account.by_token
     if request.method not in SAFE_METHODS and not by_token and from_other_site(request):
@@ -123,7 +122,7 @@ def refusal(
         return SIGN_IN
     if not isinstance(needs, Role):
         return None if has_right(account, needs) else NOT_ALLOWED
-    role = None if survey is None else account.role(survey)
+    role = account.role(key) if key else None
     if role is None:
         return NOT_FOUND
     return None if role >= needs else NOT_ALLOWED
@@ -248,9 +247,11 @@ SCRIPT_POLICY = HEADERS["content-security-policy"] + (
 #: Media types by suffix.
 MEDIA_TYPES = {
     "R": "text/plain; charset=utf-8",
+    "css": "text/css",
     "csv": "text/csv; charset=utf-8",
     "dta": "application/x-stata-dta",
     "html": "text/html; charset=utf-8",
+    "ico": "image/svg+xml",
     "json": "application/json",
     "md": "text/markdown; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
@@ -305,13 +306,18 @@ class Studio:
 
 @dataclass(frozen=True)
 class PageVisit:
-    """A request that was allowed, with its account, its survey or draft, and what was sent."""
+    """A request that was allowed, with its account and what was sent.
+
+    There is a survey or a draft only if the address of the page names one. Roles are given for
+    `key`: the fingerprint of the survey, or the key of the draft.
+    """
 
     studio: Studio
     request: Request
     account: Account | None
-    published: Published | None
-    own_draft: Draft | None = None
+    survey: Published
+    draft: Draft
+    key: str = ""
     #: The name of the visitor's device, if somebody has signed in on it.
     device: bytes | None = None
     body: bytes = b""
@@ -337,6 +343,15 @@ class PageVisit:
             raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
         return content
 
+    def text(self, name: str) -> str:
+        """A text that was sent: a field of a form, or a member of the JSON object of a program."""
+        if not self.request.url.path.startswith("/api/"):
+            return self.form.get(name, "")
+        text = self.json.get(name)
+        if not isinstance(text, str):
+            raise DataError(f"the key {name} must be a text")
+        return text
+
     @property
     def networks(self) -> tuple[Prefix, ...]:
         """The networks of a visitor: an IPv4 address, or a /48 and a /64 of IPv6."""
@@ -349,54 +364,54 @@ class PageVisit:
         return self.account
 
     @property
-    def survey(self) -> Published:
-        """The survey; the address of the page names one."""
-        assert self.published is not None
-        return self.published
-
-    @property
     def role(self) -> Role | None:
-        """The role of the account for the survey."""
-        return self.person.role(self.survey.survey.fingerprint)
-
-    @property
-    def draft(self) -> Draft:
-        """The draft; the address of the page names one."""
-        assert self.own_draft is not None
-        return self.own_draft
+        """The role of the account for the survey or the draft."""
+        return self.person.role(self.key)
 
     def page(
         self, template: str, status: int = 200, script: str | None = None, **values: Any
     ) -> Response:
         """A page from a template, with one of the studio's scripts if it needs one."""
-        shared = {"account": self.account, "roles": Role, "respondents": self.studio.respondents}
+        shared: dict[str, Any] = {"account": self.account, "roles": Role}
+        shared["respondents"] = self.studio.respondents
+        if self.key:
+            shared |= {"survey": self.survey, "draft": self.draft, "role": self.role}
         whole = {**shared, **values, "script": script}
         text = self.studio.templates.get_template(template).render(whole)
         policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
         return HTMLResponse(text, status, policy)
 
     def file(self, content: str | bytes, name: str) -> Response:
-        """A file to save."""
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        """A file to save; a file of a survey is named after it too."""
+        slug = self.request.path_params.get("survey")
+        whole = name if slug is None else f"{slug}-{name}"
+        headers = {"content-disposition": f'attachment; filename="{whole}"'}
         return Response(content, media_type=MEDIA_TYPES[name.rpartition(".")[2]], headers=headers)
-
-    def survey_file(self, content: str | bytes, name: str) -> Response:
-        """A file of the survey to save; the survey's slug is put before the name."""
-        return self.file(content, f"{self.survey.slug}-{name}")
 
     def comparable_release(self) -> Release:
         """The release for tables of several questions; an error if they may not be shown yet."""
         return require_comparable(self.studio.releases.comparable(self.survey))
 
-    def require_title(self, typed: str, message: str) -> None:
-        """Refuse an action that cannot be undone unless the title of the survey was typed."""
-        if typed.strip() != self.survey.title.strip():
+    def require_title(self, message: str) -> None:
+        """Refuse an action that cannot be undone unless the title of the survey was sent."""
+        if self.text("confirm").strip() != self.survey.title.strip():
             raise DataError(message)
 
-    def register(self, survey: Published) -> None:
-        """Publish a survey; servers that collect serve it from now on. The account owns it."""
+    def require_tick(self, message: str) -> None:
+        """Refuse an action that cannot be undone unless the box was ticked."""
+        if self.form.get("confirm") != "yes":
+            raise DataError(message)
+
+    def register(self, survey: Published, published: str) -> None:
+        """Publish a survey; servers that collect serve it from now on. The account owns it.
+
+        `published` is the error if the same survey is published already.
+        """
+        fingerprint = survey.survey.fingerprint
+        if any(fingerprint == other.survey.fingerprint for other in self.studio.store.published()):
+            raise DataError(published)
         self.studio.store.register(survey)
-        self.studio.accounts.give(self.person.id, survey.survey.fingerprint, Role.OWNER)
+        self.studio.accounts.give(self.person.id, fingerprint, Role.OWNER)
 
     def record(self, action: str, subject: str = "") -> None:
         """Add what was done to the audit log."""
@@ -404,9 +419,9 @@ class PageVisit:
         self.studio.accounts.record(name, action, subject)
 
 
-Handler = Callable[[PageVisit], Response]
-#: The turns of a visit, and the visitor who shares some of them.
-TurnsOf = Callable[[PageVisit], tuple[Turns, Hashable]]
+#: What a page answers: a JSON object for programs, or None for an answer without a body.
+Answer = Response | dict[str, Any] | None
+Handler = Callable[[PageVisit], Answer]
 
 
 @dataclass(frozen=True)
@@ -421,12 +436,19 @@ class PageRoute:
     path: str
     needs: Right | Role
     handler: Handler
-    longest: int = LONGEST_FORM
     answer: str | None = None
     status: int = 200
     body: str | None = None
     query: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    longest: int = LONGEST_FORM
+
+    def answered(self, visit: PageVisit) -> Response:
+        """The response to a visit."""
+        answer = self.handler(visit)
+        if isinstance(answer, Response):
+            return answer
+        return Response(status_code=204) if answer is None else JSONResponse(answer, self.status)
 
 
 def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
@@ -445,18 +467,37 @@ def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:
         strangers = readers if visit.request.method in SAFE_METHODS else senders
         return strangers, visit.networks[-1][0]
 
+    async def answer(request: Request, page: PageRoute) -> Response:
+        """Check the right, and only then read and work: others cost no more than the check."""
+        try:
+            visit = await run_in_threadpool(_visit, studio, page, request)
+        except TacitError as error:
+            response = refused(studio, request, error)
+            unasked = "expect" not in request.headers  # else the body has not been sent yet
+            return response if unasked and await _body(request, 0) is not None else _last(response)
+        turns, visitor = turns_of(visit)
+        small = page.longest <= LONGEST_FORM  # whoever sends it slowly takes no turn
+        body = await _body(request, page.longest) if small else b""
+        async with turns.of(visitor):
+            body = body if small else await _body(request, page.longest)
+            if body is None:
+                return _last(refused(studio, request, RefusalError(TOO_LARGE)))
+            work = partial(page.answered, replace(visit, body=body))
+            return await turns.run(work, request.receive) or Response()
+
     routes = [
-        Route(page.path, _endpoint(studio, page, turns_of), methods=[page.method], name=page.path)
+        Route(page.path, partial(answer, page=page), methods=[page.method], name=page.path)
         for page in pages
     ]
 
-    async def not_found(request: Request, error: Exception) -> Response:
-        status = getattr(error, "status_code", 404)
-        response = refused(studio, request, Refusal("not-found", status, "There is no such page."))
-        response.headers.update(HEADERS)
-        return response
+    async def refuse(request: Request, error: Exception) -> Response:
+        return refused(studio, request, error)
 
-    handlers: dict[Any, Any] = {404: not_found, 405: not_found, Exception: _fault}
+    async def no_response(request: Request, error: Exception) -> Response:
+        return Response()  # which nobody reads
+
+    handlers: dict[Any, Any] = {TacitError: refuse, 404: refuse, 405: refuse, Exception: _fault}
+    handlers[ClientDisconnected] = no_response
     seen = Middleware(_AsTheBrowserSent, studio=studio)
     return Starlette(routes=routes, exception_handlers=handlers, middleware=[seen])
 
@@ -465,23 +506,32 @@ class _AsTheBrowserSent:
     """Requests with the client and scheme that trusted proxies name, or at the configured address.
 
     The Host header can be anything. If the address of the studio is configured, nothing reads it.
+    Responses get the protective headers, unless they have others.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
         self._app, self._studio = app, studio
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope = {**scope, **self._seen(scope)}
-            try:
-                origin_of(Request(scope))
-            except ValueError:
-                wrong = Refusal("wrong-request", 400, "The Host header is no host.")
-                response = _last(refused(self._studio, Request(scope), wrong))
-                response.headers.update(HEADERS)
-                await response(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        scope = {**scope, **self._seen(scope)}
+        app: ASGIApp = self._app
+        try:
+            origin_of(Request(scope))
+        except ValueError:
+            wrong = DataError("The Host header is no host.")
+            app = _last(refused(self._studio, Request(scope), wrong))
+        await app(scope, receive, protected)
 
     def _seen(self, scope: Scope) -> dict[str, Any]:
         proxies, address = self._studio.proxies, self._studio.address
@@ -493,74 +543,39 @@ class _AsTheBrowserSent:
         return dict(scheme=scheme, client=client, headers=[(b"host", host.encode()), *others])
 
 
-def _endpoint(studio: Studio, page: PageRoute, turns_of: TurnsOf) -> Callable[[Request], Any]:
-    async def answer(request: Request) -> Response:
-        response = await _answer(studio, page, request, turns_of)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
-    return answer
-
-
-async def _answer(studio: Studio, page: PageRoute, request: Request, turns_of: TurnsOf) -> Response:
-    """Check the right, and only then read and work: others cost no more than the check."""
-    check = partial(_visit, studio, page, request)
-    visit = await run_in_threadpool(_guarded, studio, request, check)
-    try:
-        if isinstance(visit, Response):
-            unasked = "expect" not in request.headers  # else the body has not been sent yet
-            return visit if unasked and await _body(request, 0) is not None else _last(visit)
-        turns, visitor = turns_of(visit)
-        small = page.longest <= LONGEST_FORM  # whoever sends it slowly takes no turn
-        body = await _body(request, page.longest) if small else b""
-        async with turns.of(visitor):
-            body = body if small else await _body(request, page.longest)
-            if body is None:
-                return _last(refused(studio, request, TOO_LARGE))
-            work = partial(page.handler, replace(visit, body=body))
-            guarded = partial(_guarded, studio, request, work)
-            return await turns.run(guarded, request.receive) or Response()
-    except ClientDisconnected:
-        return Response()  # which nobody reads
-
-
-def _guarded(studio: Studio, request: Request, work: Callable[[], T]) -> T | Response:
-    try:
-        return work()
-    except RefusalError as error:
-        return refused(studio, request, error.why)
-    except TacitError as error:
-        return refused(studio, request, _refusal_of(error))
-
-
 def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit:
     """A visit without what was sent, if it is allowed."""
     account = account_of(request, studio.accounts)
     named = {} if account is None else request.path_params  # strangers make us look up nothing
     survey = studio.survey(named["survey"]) if "survey" in named else None
     draft = studio.drafts.get(named["draft"]) if "draft" in named else None
-    fingerprint = None if survey is None else survey.survey.fingerprint
-    why = refusal(request, page.needs, account, fingerprint if draft is None else draft.key)
+    key = draft.key if draft else survey.survey.fingerprint if survey else ""
+    why = refusal(request, page.needs, account, key)
     missing = "draft" in named and draft is None
     if why is None and (missing or request.path_params.get("number", 0) > LARGEST_NUMBER):
         why = NOT_FOUND
     if why is not None:
         raise RefusalError(why)
-    secret = None if account else request.cookies.get(device_cookie_name(request))
+    secret = None if account else request.cookies.get(cookie_name(request, DEVICE_COOKIE))
     device = None if secret is None else studio.accounts.device(secret)
-    return PageVisit(studio, request, account, survey, draft, device)
+    named_survey, named_draft = cast("Published", survey), cast("Draft", draft)
+    return PageVisit(studio, request, account, named_survey, named_draft, key, device)
 
 
-def _refusal_of(error: TacitError) -> Refusal:
+def _refusal_of(error: Exception) -> Refusal:
     """What an error means for the one who asked."""
-    if isinstance(error, Unavailable):
-        return Refusal("unavailable", 503, f"The database does not answer: {error}")
-    if isinstance(error, SurveyError):
-        problems = {"problems": list(error.problems)}
-        return Refusal("survey-problems", 422, "The survey has problems.", details=problems)
-    if isinstance(error, DataError | StoreError):
-        return Refusal("wrong-request", 400, str(error))
+    match error:
+        case RefusalError():
+            return error.why
+        case HTTPException():
+            return Refusal("not-found", error.status_code, "There is no such page.")
+        case Unavailable():
+            return Refusal("unavailable", 503, f"The database does not answer: {error}")
+        case SurveyError():
+            problems = {"problems": list(error.problems)}
+            return Refusal("survey-problems", 422, "The survey has problems.", details=problems)
+        case DataError() | StoreError():
+            return Refusal("wrong-request", 400, str(error))
     return Refusal("fault", 500, str(error))
 
 
@@ -579,8 +594,9 @@ def _last(response: Response) -> Response:
     return response
 
 
-def refused(studio: Studio, request: Request, why: Refusal) -> Response:
+def refused(studio: Studio, request: Request, error: Exception) -> Response:
     """A page, or problem details (RFC 9457) for programs; the first page asks to sign in."""
+    why = _refusal_of(error)
     program = "authorization" in request.headers
     if program or "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(why.problem, why.status, media_type=PROBLEM)

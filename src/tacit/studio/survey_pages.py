@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
@@ -27,7 +27,7 @@ from tacit.studio.results import (
     result_notes,
     waiting_text,
 )
-from tacit.studio.site import Handler, PageRoute, PageVisit, Right
+from tacit.studio.site import Answer, Handler, PageRoute, PageVisit, Right
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
@@ -63,36 +63,33 @@ def show_results(visit: PageVisit) -> Response:
 
 def close(visit: PageVisit) -> Response:
     """Close a survey for good, if its title was typed to confirm it."""
-    close_survey(visit, visit.form.get("confirm", ""))
+    close_survey(visit)
     return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
 
 
 def freeze(visit: PageVisit) -> Response:
     """Open comparisons and models before closing, if the box was ticked to confirm it."""
-    if visit.form.get("confirm") != "yes":
-        raise DataError("tick the box to freeze a snapshot; it cannot be undone")
+    visit.require_tick("tick the box to freeze a snapshot; it cannot be undone")
     frozen_snapshot(visit)
     return RedirectResponse(f"/surveys/{visit.survey.slug}/table", 303)
 
 
-def frozen_snapshot(visit: PageVisit) -> Release:
-    """The snapshot, which is made from the release that is shown now."""
+def frozen_snapshot(visit: PageVisit) -> None:
+    """Freeze the snapshot, which is made from the release that is shown now."""
     snapshot = visit.studio.releases.freeze(visit.survey)
     visit.record("snapshot frozen", f"{visit.survey.title}: {snapshot.counts.n_records} records")
-    return snapshot
 
 
 def invite(visit: PageVisit) -> Response:
     """One-time links as a file; they are shown only here."""
-    links = new_links(visit, visit.form.get("n", ""), visit.form.get("base", ""))
-    return visit.survey_file("".join(f"{link}\n" for link in ["link", *links]), "links.csv")
+    links = new_links(visit, visit.text("n"), visit.text("base"))
+    return visit.file("".join(f"{link}\n" for link in ["link", *links]), "links.csv")
 
 
-def close_survey(visit: PageVisit, confirm: str) -> None:
+def close_survey(visit: PageVisit) -> None:
     """Close a survey for good; `confirm` must be its title."""
-    message = "type the title of the survey to close it; it cannot be opened again"
-    visit.require_title(confirm, message)
-    visit.studio.store.close_survey(visit.survey.survey.fingerprint)
+    visit.require_title("type the title of the survey to close it; it cannot be opened again")
+    visit.studio.store.close_survey(visit.key)
     visit.record("survey closed", visit.survey.title)
 
 
@@ -104,7 +101,7 @@ def new_links(visit: PageVisit, number: str, base: str) -> list[str]:
         raise DataError(f"the number of links is a whole number from 1 to {MOST_LINKS:,}")
     if not _BASE.fullmatch(base.strip()) or not base.isprintable():
         raise DataError("name the address of the surveys, such as https://survey.example.org")
-    tokens = visit.studio.store.invite(visit.survey.survey.fingerprint, int(number))
+    tokens = visit.studio.store.invite(visit.key, int(number))
     visit.record("links made", f"{visit.survey.title}: {number}")
     return [f"{base.strip().rstrip('/')}/s/{visit.survey.slug}/#{token}" for token in tokens]
 
@@ -116,7 +113,7 @@ def show_new(visit: PageVisit) -> Response:
 
 def new(visit: PageVisit) -> Response:
     """Check the text of a survey file; publish it if that was asked for."""
-    text = visit.form.get("text", "")
+    text = visit.text("text")
     try:
         checked = Published(survey_from_text(text))
     except SurveyError as error:
@@ -124,7 +121,7 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", 400, text=text, problems=problems, checked=None)
     if visit.form.get("action") != "publish":
         return visit.page("new.html", text=text, problems=[], checked=checked)
-    visit.register(checked)
+    visit.register(checked, "this survey is published already, word for word")
     visit.record("survey published", checked.title)
     return RedirectResponse(f"/surveys/{checked.slug}", 303)
 
@@ -132,13 +129,11 @@ def new(visit: PageVisit) -> Response:
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     """The release of the survey of a page, and what each page about it shows."""
     release = visit.studio.releases.newest(visit.survey)
-    state = visit.studio.store.state(visit.survey.survey.fingerprint)
+    state = visit.studio.store.state(visit.key)
     return release, {
-        "survey": visit.survey,
         "state": state,
         "shown": 0 if release is None else release.counts.n_records,
         "note": waiting_text(release, state.records),
-        "role": visit.role,
     }
 
 
@@ -181,30 +176,32 @@ def show_table(visit: PageVisit) -> Response:
 RECORD_KINDS = (".csv", ".parquet", ".sav", ".dta")
 
 
-def surveys_json(visit: PageVisit) -> Response:
+def surveys_json(visit: PageVisit) -> Answer:
     """The surveys of the account, for programs."""
-    surveys = []
-    for survey in visit.studio.surveys(visit.person):
-        state = visit.studio.store.state(survey.survey.fingerprint)
-        role = visit.person.role(survey.survey.fingerprint)
-        words = {"slug": survey.slug, "title": survey.title, "open": state.open}
-        role_name = None if role is None else role.name.lower()
-        surveys.append({**words, "records": state.records, "role": role_name})
-    return JSONResponse({"tacit": "surveys", "version": 1, "surveys": surveys})
+    surveys = [survey_head(visit, survey) for survey in visit.studio.surveys(visit.person)]
+    return {"tacit": "surveys", "version": 1, "surveys": surveys}
+
+
+def survey_head(visit: PageVisit, survey: Published) -> dict[str, Any]:
+    """What lists say of a survey."""
+    state = visit.studio.store.state(survey.survey.fingerprint)
+    role = visit.person.role(survey.survey.fingerprint)
+    head = {"slug": survey.slug, "title": survey.title, "open": state.open}
+    return {**head, "records": state.records, "role": role and role.name.lower()}
 
 
 def show_report(visit: PageVisit) -> Response:
     """The report of a survey as a file that can be saved and printed."""
     release = released(visit)
     text = release.once("report.html", lambda: survey_report(release))
-    return visit.survey_file(text, "report.html")
+    return visit.file(text, "report.html")
 
 
 def report_pdf(visit: PageVisit) -> Response:
     """The report of a survey as PDF."""
     release = released(visit)
     content = release.once("report.pdf", lambda: survey_report_pdf(release))
-    return visit.survey_file(content, "report.pdf")
+    return visit.file(content, "report.pdf")
 
 
 def estimates_csv(visit: PageVisit) -> Response:
@@ -215,29 +212,27 @@ def estimates_csv(visit: PageVisit) -> Response:
         for row in result.to_table().rows
     ]
     heads = ("question", "text", "answer", "share", "low", "high", "reported")
-    return visit.survey_file(Table(heads, rows).csv(), "estimates.csv")
+    return visit.file(Table(heads, rows).csv(), "estimates.csv")
 
 
-def estimates_json(visit: PageVisit) -> Response:
+def estimates_json(visit: PageVisit) -> Answer:
     """Every estimate as JSON."""
     release = released(visit)
-    return JSONResponse(
-        {
-            "tacit": "results",
-            "version": 1,
-            "design": visit.survey.fingerprint,
-            "records": release.counts.n_records,
-            "questions": [result.to_dict() for result in question_results(release)],
-            "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
-            "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
-        }
-    )
+    return {
+        "tacit": "results",
+        "version": 1,
+        "design": visit.survey.fingerprint,
+        "records": release.counts.n_records,
+        "questions": [result.to_dict() for result in question_results(release)],
+        "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
+        "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
+    }
 
 
 def estimates_latex(visit: PageVisit) -> Response:
     """Every estimate as tables of LaTeX, one per question."""
     tables = (result.to_table() for result in question_results(released(visit)))
-    return visit.survey_file(latex_of(tables) + "\n", "estimates.tex")
+    return visit.file(latex_of(tables) + "\n", "estimates.tex")
 
 
 def records(visit: PageVisit, kind: str) -> Response:
@@ -246,7 +241,7 @@ def records(visit: PageVisit, kind: str) -> Response:
     codes = np.repeat(counts.patterns, counts.counts, axis=0)
     content = LabelledRecords(visit.survey, codes).file(kind, _labels(visit))
     visit.record("records exported", visit.survey.title)
-    return visit.survey_file(content, f"records{kind}")
+    return visit.file(content, f"records{kind}")
 
 
 def records_script(visit: PageVisit) -> Response:
@@ -255,28 +250,27 @@ def records_script(visit: PageVisit) -> Response:
     if kind not in RECORD_KINDS:
         raise DataError(unknown("kind", kind[1:], [suffix[1:] for suffix in RECORD_KINDS]))
     file = f"{visit.survey.slug}-records{kind}"
-    return visit.survey_file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
+    return visit.file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
 def codebook_file(visit: PageVisit) -> Response:
     """The codebook of the records."""
     text = codebook(visit.survey, released(visit).counts.n_records)
-    return visit.survey_file(text, "codebook.md")
+    return visit.file(text, "codebook.md")
 
 
 def free_texts(visit: PageVisit) -> Response:
     """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
-    fingerprint = visit.survey.survey.fingerprint
     if not visit.survey.survey.free_texts:
         raise DataError("the survey has no free texts")
-    if visit.studio.store.state(fingerprint).open:
+    if visit.studio.store.state(visit.key).open:
         raise DataError(
             "free texts can be downloaded once the survey is closed: before, watching them would "
             "show which text came with which record"
         )
-    text = Table(("question", "text"), visit.studio.store.texts(fingerprint)).csv()
+    text = Table(("question", "text"), visit.studio.store.texts(visit.key)).csv()
     visit.record("free texts exported", visit.survey.title)
-    return visit.survey_file(text, "texts.csv")
+    return visit.file(text, "texts.csv")
 
 
 def _labels(visit: PageVisit) -> bool:
