@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tacit.errors import DataError, unknown
 from tacit.studio import accounts, site
-from tacit.studio.accounts import Account, Invitation, Role
+from tacit.studio.accounts import Account, Role
 from tacit.studio.guess_limits import Guess
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
@@ -190,7 +190,7 @@ def change_members(visit: PageVisit) -> Response:
     return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
-def invite(visit: PageVisit, role: Role) -> tuple[Invitation, str]:
+def invite(visit: PageVisit, role: Role) -> tuple[Any, str]:
     """An invitation to the survey of a page, and its link."""
     invitation, secret = visit.studio.accounts.invite(visit.person, visit.key, role)
     visit.record("member invited", f"{visit.survey.title}: {role.name.lower()}")

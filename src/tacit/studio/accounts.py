@@ -9,25 +9,45 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from sqlalchemy.schema import CreateColumn
 
 from tacit.errors import DataError, StoreError, unknown
+
+
+class Role(enum.IntEnum):
+    """What somebody may do with a survey; each role includes those before it."""
+
+    VIEWER = 1
+    ANALYST = 2
+    OWNER = 3
+
+    @classmethod
+    def names(cls) -> dict[str, Role]:
+        """The roles by names such as "viewer"."""
+        return {role.name.lower(): role for role in cls}
+
+    @classmethod
+    def named(cls, name: str) -> Role:
+        """The role of a name such as "viewer"."""
+        if name not in cls.names():
+            raise DataError(unknown("role", name, cls.names()))
+        return cls.names()[name]
+
 
 #: The tables of the studio: accounts, roles, sessions, links, tokens, drafts and the audit log.
 #: They are in an SQLite file of their own, so that nothing here touches the records of respondents.
 #: Secrets are stored as hashes: reading the file is not enough to sign in.
 metadata = sa.MetaData()
-#: Lines of the audit log about a sign-in that failed, and about a name that no account has.
-FAILED_SIGN_IN, UNKNOWN_NAME = "sign-in failed", "unknown name"
+_ROLE = sa.Enum(Role, values_callable=lambda _: [*Role.names()])
+_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000")
 
 accounts = sa.Table(
     "studio_accounts",
@@ -52,7 +72,7 @@ roles = sa.Table(
     metadata,
     _of_account(),
     sa.Column("survey", sa.String(64), primary_key=True),
-    sa.Column("role", sa.String(10), nullable=False),
+    sa.Column("role", _ROLE, nullable=False),
 )
 
 sessions = sa.Table(
@@ -70,7 +90,7 @@ api_tokens = sa.Table(
     sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
     sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
     sa.Column("label", sa.String(200), nullable=False),
-    sa.Column("scope", sa.String(10), nullable=False),
+    sa.Column("scope", _ROLE, nullable=False),
     sa.Column("survey", sa.String(64)),
 )
 
@@ -84,7 +104,7 @@ invitations = sa.Table(
     sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE")),
     sa.Column("token", sa.ForeignKey("studio_tokens.id", ondelete="CASCADE")),
     sa.Column("survey", sa.String(64)),
-    sa.Column("role", sa.String(10)),
+    sa.Column("role", _ROLE),
     sa.Column("expires", sa.Float, nullable=False),
     sqlite_autoincrement=True,  # a number on an old page never means a newer invitation
 )
@@ -109,8 +129,8 @@ passkeys = sa.Table(
     sa.Column("public_key", sa.LargeBinary, nullable=False),
     sa.Column("sign_count", sa.Integer, nullable=False),
     sa.Column("label", sa.String(100), nullable=False),
-    #: The origin at which it was added; none in the file of an earlier release.
-    sa.Column("origin", sa.String(300)),
+    #: The origin at which it was added.
+    sa.Column("origin", sa.String(300), nullable=False),
 )
 
 #: Devices on which an account has signed in; guesses from elsewhere do not keep them out.
@@ -136,63 +156,45 @@ drafts = sa.Table(
 )
 
 
+def fetch(engine: sa.Engine, statement: sa.Select[Any]) -> Sequence[Any]:
+    """The rows of a statement."""
+    with engine.connect() as connection:
+        return connection.execute(statement).all()
+
+
+def execute(engine: sa.Engine, *statements: sa.Executable) -> int:
+    """Execute statements in one transaction; how many rows the last one changed."""
+    with engine.begin() as connection:
+        return [connection.execute(statement).rowcount for statement in statements][-1]
+
+
 def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
     """What an account has in a table, oldest first."""
-    rows = sa.select(table).where(table.c.account == account).order_by(table.c.id)
-    with engine.connect() as connection:
-        return connection.execute(rows).all()
+    return fetch(engine, sa.select(table).where(table.c.account == account).order_by(table.c.id))
 
 
 def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
     """Delete a row of an account; whether there was one."""
-    row = sa.and_(table.c.account == account, table.c.id == number)
-    with engine.begin() as connection:
-        return connection.execute(sa.delete(table).where(row)).rowcount == 1
+    rows = sa.delete(table).where(table.c.account == account, table.c.id == number)
+    return execute(engine, rows) == 1
 
 
 def open_engine(path: Path) -> sa.Engine:
-    """The engine of an SQLite file, which only its owner may read.
-
-    Missing tables and columns are created; a file of an earlier release keeps its accounts.
-    """
+    """The engine of an SQLite file, which only its owner may read; missing tables are created."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        engine = sa.create_engine(URL.create("sqlite", database=str(path)), hide_parameters=True)
+        url = sa.URL.create("sqlite", database=str(path))
+        engine = sa.create_engine(url, hide_parameters=True)
         sa.event.listen(engine, "connect", _set_up)
         metadata.create_all(engine)
-        _bring_up_to_date(engine)
     except (OSError, DBAPIError) as error:
         reason = str(getattr(error, "orig", error)).splitlines()[0]
         raise StoreError(f"{path}: accounts cannot be stored here: {reason}") from None
     return engine
 
 
-def _bring_up_to_date(engine: sa.Engine) -> None:
-    """Add the columns that the file of an earlier release does not have.
-
-    Its links did not say who made them, so that they cannot be checked: they no longer work. Its
-    audit log had whatever was typed as a name, passwords too: only names of accounts stay.
-    """
-    typed = sa.and_(audit.c.action == FAILED_SIGN_IN, audit.c.account != "")
-    others = sa.and_(typed, audit.c.account.not_in(sa.select(accounts.c.name)))
-    with engine.begin() as connection:
-        connection.execute(sa.text("DROP TABLE IF EXISTS studio_setup_links"))
-        for table in metadata.sorted_tables:
-            present = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
-            for column in table.columns:
-                if column.name not in present:
-                    layout = CreateColumn(column).compile(connection)
-                    connection.execute(sa.text(f"ALTER TABLE {table.name} ADD COLUMN {layout}"))
-        connection.execute(sa.update(audit).where(others).values(account="", subject=UNKNOWN_NAME))
-
-
 def _set_up(connection: Any, record: Any) -> None:
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "foreign_keys = ON",
-        "busy_timeout = 5000",
-    ):
+    for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").fetchall()
 
 
@@ -205,22 +207,6 @@ SHORTEST_PASSWORD, LONGEST_PASSWORD, LONGEST_NAME = 12, 1_000, 200
 MOST_INVITATIONS = 200
 #: Passwords that are hashed at the same time.
 MOST_HASHES = 2
-
-
-class Role(enum.IntEnum):
-    """What somebody may do with a survey; each role includes those before it."""
-
-    VIEWER = 1
-    ANALYST = 2
-    OWNER = 3
-
-    @classmethod
-    def named(cls, name: str) -> Role:
-        """The role of a name such as "viewer"."""
-        names = {role.name.lower(): role for role in cls}
-        if name not in names:
-            raise DataError(unknown("role", name, names))
-        return names[name]
 
 
 @dataclass(frozen=True)
@@ -251,27 +237,6 @@ class Account:
         return None if role is None else min(role, self.most)
 
 
-@dataclass(frozen=True)
-class Invitation:
-    """An open invitation: who made it, for which survey and role, and until when it works."""
-
-    id: int
-    by: str
-    survey: str
-    role: Role
-    expires: float
-
-
-class Member(NamedTuple):
-    """Somebody with a role for a survey, and who invited them to the studio."""
-
-    id: int
-    name: str
-    role: Role
-    disabled: bool
-    invited_by: str | None
-
-
 class Accounts:
     """The accounts in a database. `now` is the time in seconds."""
 
@@ -288,32 +253,30 @@ class Accounts:
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
 
-    def _execute(self, *statements: sa.Executable) -> None:
-        """Execute statements in one transaction."""
-        with self.engine.begin() as connection:
-            for statement in statements:
-                connection.execute(statement)
+    def _fetch(self, statement: sa.Select[Any]) -> Sequence[Any]:
+        return fetch(self.engine, statement)
+
+    def _execute(self, *statements: sa.Executable) -> int:
+        return execute(self.engine, *statements)
 
     # Accounts and invitations ------------------------------------------------------------------
 
     def any(self) -> bool:
         """Whether there is an account."""
-        with self.engine.connect() as connection:
-            return _any_account(connection)
+        return bool(self.all())
 
     def first_link(self) -> str:
         """The secret of a one-time link that makes the first account, an administrator."""
         return self._new_link()[1]
 
-    def invite(self, by: Account, survey: str, role: Role) -> tuple[Invitation, str]:
+    def invite(self, by: Account, survey: str, role: Role) -> tuple[Any, str]:
         """An invitation to make an account with a role for a survey, and the secret of its link.
 
         It works as long as whoever makes it may invite to this survey.
         """
         if len(self.invitations(survey)) >= MOST_INVITATIONS:
             raise DataError(f"a survey has at most {MOST_INVITATIONS} invitations; revoke some")
-        row = dict(account=by.id, token=by.token, survey=survey, role=role.name.lower())
-        number, secret = self._new_link(**row)
+        number, secret = self._new_link(account=by.id, token=by.token, survey=survey, role=role)
         for invitation in self.invitations(survey):
             if invitation.id == number:
                 return invitation, secret
@@ -321,53 +284,52 @@ class Accounts:
 
     def _new_link(self, **row: Any) -> tuple[int, str]:
         secret = secrets.token_urlsafe(24)
-        values = dict(hash=_hash(secret), expires=self.now() + LINK_SECONDS, **row)
+        row |= dict(hash=_hash(secret), expires=self.now() + LINK_SECONDS)
         with self.engine.begin() as connection:
-            number = _inserted(connection, invitations, values)
+            number = connection.execute(sa.insert(invitations).values(**row)).lastrowid
             self._drop_invitations(connection)
         return number, secret
 
-    def invitations(self, survey: str | None = None) -> list[Invitation]:
-        """The open invitations to a survey, or to all surveys; the first to expire comes first."""
-        links = sa.select(invitations, accounts.c.name).join(
+    def invitations(self, survey: str | None = None) -> list[Any]:
+        """The open invitations to a survey, or to all surveys; the first to expire comes first.
+
+        Each has the name of who made it (`by`), the survey, the role, and until when it works.
+        """
+        links = sa.select(invitations, accounts.c.name.label("by")).join(
             accounts, accounts.c.id == invitations.c.account
         )
         if survey is not None:
             links = links.where(invitations.c.survey == survey)
         with self.engine.connect() as connection:
             rows = connection.execute(links.order_by(invitations.c.expires, invitations.c.id))
-            return [
-                Invitation(row.id, row.name, row.survey, Role.named(row.role), row.expires)
-                for row in self._working(connection, rows.all())
-            ]
+            return self._working(connection, rows.all())
 
     def revoke_invitation(self, number: int, survey: str) -> bool:
         """Revoke an invitation to a survey; whether there was one."""
         mine = sa.and_(invitations.c.id == number, invitations.c.survey == survey)
-        with self.engine.begin() as connection:
-            return connection.execute(sa.delete(invitations).where(mine)).rowcount == 1
+        return self._execute(sa.delete(invitations).where(mine)) == 1
 
     def _working(self, connection: sa.Connection, links: Sequence[Any]) -> list[Any]:
         """The links that have not expired and whose makers may still invite.
 
         The first link has no maker; it works as long as there is no account.
         """
-        now, any_account = self.now(), _any_account(connection)
-        pairs = {(link.account, link.token) for link in links if link.account is not None}
-        makers = {  # with the rights of today
-            (account, token): self._account(connection, account)
-            if token is None
-            else self._account_of_token(connection, api_tokens.c.id == token)
-            for account, token in pairs
-        }
+        any_account = connection.execute(sa.select(accounts.c.id)).first() is not None
+
+        @cache
+        def maker(account: int, token: int | None) -> Account | None:
+            """Who made a link, with the rights of today."""
+            if token is None:
+                return self._account(connection, account)
+            return self._account_of_token(connection, api_tokens.c.id == token)
 
         def may_invite(link: Any) -> bool:
             if link.account is None:
                 return not any_account
-            maker = makers[link.account, link.token]
-            return maker is not None and maker.role(link.survey) is Role.OWNER
+            inviter = maker(link.account, link.token)
+            return inviter is not None and inviter.role(link.survey) is Role.OWNER
 
-        return [link for link in links if link.expires >= now and may_invite(link)]
+        return [link for link in links if link.expires >= self.now() and may_invite(link)]
 
     def _drop_invitations(self, connection: sa.Connection) -> None:
         """Delete links that no longer work, so that no right that is given later revives them."""
@@ -397,7 +359,7 @@ class Accounts:
                 (link,) = links
                 row = dict(name=name, password=hashed, invited_by=link.account)
                 row |= dict(administrator=link.account is None)
-                number = _inserted(connection, accounts, row)
+                number = connection.execute(sa.insert(accounts).values(**row)).lastrowid
                 if link.survey is not None:
                     given = dict(account=number, survey=link.survey, role=link.role)
                     connection.execute(sa.insert(roles).values(**given))
@@ -411,25 +373,19 @@ class Accounts:
         with self.engine.begin() as connection:
             connection.execute(sa.delete(roles).where(mine))
             if role is not None:
-                row = dict(account=account, survey=survey, role=role.name.lower())
+                row = dict(account=account, survey=survey, role=role)
                 connection.execute(sa.insert(roles).values(**row))
             self._drop_invitations(connection)
 
-    def members(self, survey: str) -> list[Member]:
-        """Who has a role for a survey."""
+    def members(self, survey: str) -> Sequence[Any]:
+        """Who has a role for a survey: id, name, role, disabled, and who invited them."""
         listed = _listed_accounts().add_columns(roles.c.role)
         listed = listed.join(roles, roles.c.account == accounts.c.id)
-        with self.engine.connect() as connection:
-            rows = connection.execute(listed.where(roles.c.survey == survey))
-            return [
-                Member(row.id, row.name, Role.named(row.role), row.disabled, row.invited_by)
-                for row in rows
-            ]
+        return self._fetch(listed.where(roles.c.survey == survey))
 
     def all(self) -> Sequence[Any]:
         """All accounts: id, name, administrator, disabled, and who invited them."""
-        with self.engine.connect() as connection:
-            return connection.execute(_listed_accounts()).all()
+        return self._fetch(_listed_accounts())
 
     def disable(self, account: int, disabled: bool = True) -> None:
         """Disable an account, or enable it again: it keeps its password and its roles.
@@ -461,15 +417,14 @@ class Accounts:
 
     def check_password(self, name: str, password: str) -> Account | None:
         """The account, if name and password are right; both mistakes take the same time."""
-        with self.engine.connect() as connection:
-            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).first()
-        stored = row.password if row is not None else self._other
+        rows = self._fetch(sa.select(accounts).where(accounts.c.name == name))
+        stored = rows[0].password if rows else self._other
         try:
             with self._hashing:
                 self._hasher.verify(stored, password[:LONGEST_PASSWORD])
         except (Argon2Error, InvalidHashError):
             return None
-        return None if row is None else self.of_number(row.id)
+        return self.of_number(rows[0].id) if rows else None
 
     def _hashed(self, password: str) -> str:
         with self._hashing:
@@ -491,8 +446,7 @@ class Accounts:
     def begin_session(self, account: Account) -> str:
         """The secret of a new session."""
         secret = secrets.token_urlsafe(32)
-        expires = self.now() + SESSION_SECONDS
-        row = dict(hash=_hash(secret), account=account.id, expires=expires)
+        row = dict(hash=_hash(secret), account=account.id, expires=self.now() + SESSION_SECONDS)
         expired = sa.delete(sessions).where(sessions.c.expires < self.now())
         self._execute(expired, sa.insert(sessions).values(**row))
         return secret
@@ -538,14 +492,12 @@ class Accounts:
         return self._devices(sa.and_(devices.c.hash == device, devices.c.account == account))
 
     def _devices(self, which: sa.ColumnElement[bool]) -> bool:
-        valid = sa.select(devices).where(which, devices.c.expires >= self.now())
-        with self.engine.connect() as connection:
-            return connection.execute(valid).first() is not None
+        return bool(self._fetch(sa.select(devices).where(which, devices.c.expires >= self.now())))
 
     def number_of(self, name: str) -> int | None:
         """The number of the account with a name, also if it is disabled."""
-        with self.engine.connect() as connection:
-            return connection.scalar(sa.select(accounts.c.id).where(accounts.c.name == name))
+        rows = self._fetch(sa.select(accounts.c.id).where(accounts.c.name == name))
+        return rows[0].id if rows else None
 
     def end_session(self, secret: str) -> None:
         """Sign out."""
@@ -557,7 +509,7 @@ class Accounts:
         """A new API token; it can do at most what the scope and the account's roles allow."""
         secret = f"tacit_{secrets.token_urlsafe(32)}"
         row = dict(account=account, label=_checked_name(label), survey=survey)
-        row |= dict(hash=_hash(secret), scope=scope.name.lower())
+        row |= dict(hash=_hash(secret), scope=scope)
         self._execute(sa.insert(api_tokens).values(**row))
         return secret
 
@@ -580,25 +532,24 @@ class Accounts:
         row = connection.execute(sa.select(api_tokens).where(mine)).first()
         if row is None:
             return None
-        limits = dict(most=Role.named(row.scope), only=row.survey, token=row.id)
+        limits = dict(most=row.scope, only=row.survey, token=row.id)
         return self._account(connection, row.account, **limits)
 
     def _account(self, connection: sa.Connection, number: int, **limits: Any) -> Account | None:
         enabled = sa.and_(accounts.c.id == number, ~accounts.c.disabled)
-        row = connection.execute(sa.select(accounts).where(enabled)).first()
-        if row is None:
+        person = connection.execute(sa.select(accounts).where(enabled)).first()
+        if person is None:
             return None
         rows = connection.execute(sa.select(roles).where(roles.c.account == number))
-        roles_of = {role.survey: Role.named(role.role) for role in rows}
-        return Account(row.id, row.name, row.administrator, roles_of, **limits)
+        roles_of = {row.survey: row.role for row in rows}
+        return Account(person.id, person.name, person.administrator, roles_of, **limits)
 
     # The audit log -----------------------------------------------------------------------------
 
     def record_failed_sign_in(self, name: str) -> None:
         """Add a failed sign-in. A name that no account has may be a password: it is not stored."""
-        with self.engine.connect() as connection:
-            account = connection.scalar(sa.select(accounts.c.name).where(accounts.c.name == name))
-        self.record(account or "", FAILED_SIGN_IN, "" if account else UNKNOWN_NAME)
+        known = self.number_of(name) is not None
+        self.record(name if known else "", "sign-in failed", "" if known else "unknown name")
 
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
@@ -607,26 +558,13 @@ class Accounts:
 
     def history(self, most: int = 200) -> Sequence[Any]:
         """The newest lines of the audit log."""
-        with self.engine.connect() as connection:
-            return connection.execute(
-                sa.select(audit).order_by(audit.c.id.desc()).limit(most)
-            ).all()
-
-
-def _inserted(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> int:
-    """The number of a row that is added."""
-    key = connection.execute(sa.insert(table).values(**row)).inserted_primary_key
-    return int(key[0]) if key else 0
+        return self._fetch(sa.select(audit).order_by(audit.c.id.desc()).limit(most))
 
 
 def _links(connection: sa.Connection, secret: str) -> Sequence[Any]:
     """The link with a secret, if there is one."""
     mine = invitations.c.hash == _hash(secret)
     return connection.execute(sa.select(invitations).where(mine)).all()
-
-
-def _any_account(connection: sa.Connection) -> bool:
-    return bool(connection.scalar(sa.select(sa.func.count()).select_from(accounts)))
 
 
 def _listed_accounts() -> sa.Select[Any]:

@@ -11,7 +11,7 @@ from tacit import __version__
 from tacit.collect.http import PROBLEM
 from tacit.errors import DataError
 from tacit.studio import account_pages, draft_pages, model_pages, site, survey_pages
-from tacit.studio.accounts import Invitation, Role
+from tacit.studio.accounts import Role
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
 from tacit.studio.group_tables import group_table
 from tacit.studio.models import CRITERIA, KINDS, StoredModel
@@ -89,7 +89,7 @@ def new_invitation(visit: PageVisit) -> Answer:
     return _invitation(invitation) | {"link": link}
 
 
-def _invitation(invitation: Invitation) -> dict[str, Any]:
+def _invitation(invitation: Any) -> dict[str, Any]:
     return {
         "id": invitation.id,
         "role": invitation.role.name.lower(),

@@ -11,10 +11,10 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
+import sqlalchemy as sa
 
 from tacit.errors import DataError, SurveyError
-from tacit.studio.accounts import drafts, roles
+from tacit.studio.accounts import Role, drafts, execute, fetch, roles
 from tacit.studio.forms import FormContext, kinds
 from tacit.studio.page_templates import utc_text
 from tacit.survey import Published, survey_from_text
@@ -181,34 +181,31 @@ def draft_key(draft_id: str) -> str:
 class Drafts:
     """The drafts in the database of the accounts. `now` is the time in seconds."""
 
-    def __init__(self, engine: Engine, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, engine: sa.Engine, now: Callable[[], float] = time.time) -> None:
         self.engine, self.now = engine, now
 
     def all(self) -> list[Draft]:
         """All drafts without their texts, the last changed first."""
         heads = [column for column in drafts.c if column is not drafts.c.text]
-        with self.engine.connect() as connection:
-            rows = connection.execute(select(*heads).order_by(drafts.c.changed.desc()))
-            return [_draft(row, "") for row in rows]
+        rows = fetch(self.engine, sa.select(*heads).order_by(drafts.c.changed.desc()))
+        return [Draft(text="", **row._mapping) for row in rows]
 
     def get(self, draft_id: str) -> Draft | None:
         """The draft with an id."""
-        with self.engine.connect() as connection:
-            row = connection.execute(select(drafts).where(drafts.c.id == draft_id)).first()
-            return None if row is None else _draft(row, row.text)
+        rows = fetch(self.engine, sa.select(drafts).where(drafts.c.id == draft_id))
+        return Draft(*rows[0]) if rows else None
 
     def create(self, text: str, account: int, name: str) -> Draft:
         """A new draft; its author is its owner."""
         text = checked_text(text)
         title = DraftDocument(text).title
         draft = Draft(secrets.token_hex(8), title, text, 1, self.now(), name, None)
+        row = {column.name: getattr(draft, column.name) for column in drafts.c}
+        owner = dict(account=account, survey=draft.key, role=Role.OWNER)
         with self.engine.begin() as connection:
             _check_room(connection, account)
-            row = dict(id=draft.id, title=title, text=text, version=1, changed=draft.changed)
-            connection.execute(insert(drafts).values(**row, changed_by=name))
-            connection.execute(
-                insert(roles).values(account=account, survey=draft.key, role="owner")
-            )
+            connection.execute(sa.insert(drafts).values(**row))
+            connection.execute(sa.insert(roles).values(**owner))
         return draft
 
     def save(self, draft_id: str, version: int, text: str, name: str) -> tuple[Draft, bool]:
@@ -216,41 +213,38 @@ class Drafts:
 
         Returns the newest draft, and whether it is this one: not if there was a newer version.
         """
-        mine = and_(drafts.c.id == draft_id, drafts.c.version == version)
+        mine = sa.and_(drafts.c.id == draft_id, drafts.c.version == version)
         text = checked_text(text)
         new = dict(title=DraftDocument(text).title, text=text, version=version + 1)
         new |= dict(changed=self.now(), changed_by=name)
         with self.engine.begin() as connection:
-            saved = connection.execute(update(drafts).where(mine).values(**new)).rowcount == 1
-            row = connection.execute(select(drafts).where(drafts.c.id == draft_id)).first()
+            saved = connection.execute(sa.update(drafts).where(mine).values(**new)).rowcount == 1
+            row = connection.execute(sa.select(drafts).where(drafts.c.id == draft_id)).first()
         if row is None:
             raise DataError("this draft was deleted meanwhile; copy your text before you leave")
-        return _draft(row, row.text), saved
+        return Draft(*row), saved
 
     def mark_published(self, draft_id: str, slug: str) -> None:
         """Record as which survey a draft was published."""
-        with self.engine.begin() as connection:
-            mine = update(drafts).where(drafts.c.id == draft_id)
-            connection.execute(mine.values(published=slug))
+        mine = sa.update(drafts).where(drafts.c.id == draft_id)
+        execute(self.engine, mine.values(published=slug))
 
     def delete(self, draft_id: str) -> None:
         """Delete a draft with the roles for it."""
-        with self.engine.begin() as connection:
-            connection.execute(delete(drafts).where(drafts.c.id == draft_id))
-            connection.execute(delete(roles).where(roles.c.survey == draft_key(draft_id)))
+        execute(
+            self.engine,
+            sa.delete(drafts).where(drafts.c.id == draft_id),
+            sa.delete(roles).where(roles.c.survey == draft_key(draft_id)),
+        )
 
 
-def _check_room(connection: Connection, account: int) -> None:
+def _check_room(connection: sa.Connection, account: int) -> None:
     """Raise DataError if there are too many drafts already, of this account or of all."""
-    if (connection.scalar(select(func.count()).select_from(drafts)) or 0) >= MOST_DRAFTS:
+    if (connection.scalar(sa.select(sa.func.count()).select_from(drafts)) or 0) >= MOST_DRAFTS:
         raise DataError(f"there are {MOST_DRAFTS:,} drafts already; delete some first")
-    mine = and_(roles.c.account == account, roles.c.survey.startswith(draft_key("")))
-    if (connection.scalar(select(func.count()).where(mine)) or 0) >= MOST_OWN_DRAFTS:
+    mine = sa.and_(roles.c.account == account, roles.c.survey.startswith(draft_key("")))
+    if (connection.scalar(sa.select(sa.func.count()).where(mine)) or 0) >= MOST_OWN_DRAFTS:
         raise DataError(f"you have {MOST_OWN_DRAFTS} drafts already; delete some first")
-
-
-def _draft(row: Any, text: str) -> Draft:
-    return Draft(row.id, row.title, text, row.version, row.changed, row.changed_by, row.published)
 
 
 def checked_text(text: str) -> str:

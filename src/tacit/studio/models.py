@@ -152,13 +152,9 @@ class StoredModel:
         return self.request.title
 
     def is_of(self, release: Release | None) -> bool:
-        """Whether it was learnt from this release, and its small groups were left out.
-
-        Releases of a survey have different numbers of records.
-        """
+        """Whether it was learnt from this release: those of a survey have different numbers."""
         n_records = self.content["n_records"] + self.content["n_left_out"]
-        safe = "smallest" in self.content["summary"]
-        return safe and release is not None and release.counts.n_records == n_records
+        return release is not None and release.counts.n_records == n_records
 
     @property
     def accuracy(self) -> dict[str, float] | None:

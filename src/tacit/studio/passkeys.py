@@ -18,32 +18,21 @@ from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import Engine, insert, select, update
+import sqlalchemy as sa
+import webauthn
 from sqlalchemy.exc import IntegrityError
-from webauthn import (
-    generate_authentication_options,
-    generate_registration_options,
-    options_to_json,
-    verify_authentication_response,
-    verify_registration_response,
-)
-from webauthn.helpers import base64url_to_bytes
+from webauthn.helpers import base64url_to_bytes, structs
 from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from tacit.errors import DataError
-from tacit.studio.accounts import delete_row, passkeys, rows_of_account
+from tacit.studio.accounts import delete_row, execute, fetch, passkeys, rows_of_account
 
 CHALLENGE_SECONDS = 300.0
 MOST_PASSKEYS, LONGEST_LABEL = 20, 100
 _NAME = "tacit studio"
 #: What a challenge is for: an account that adds a passkey, or nobody yet.
 _SIGN_IN = 0
+_VERIFIED = structs.UserVerificationRequirement.REQUIRED
 _PARTS = struct.Struct(">dq16s")
 #: What the library raises for an answer that is wrong, or that has parts of the wrong type.
 _WRONG = (WebAuthnException, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -109,7 +98,7 @@ class Challenges:
 class Passkeys:
     """The passkeys in the database of the accounts."""
 
-    def __init__(self, engine: Engine, challenges: Challenges | None = None) -> None:
+    def __init__(self, engine: sa.Engine, challenges: Challenges | None = None) -> None:
         self.engine, self.challenges = engine, challenges or Challenges()
 
     def of_account(self, account: int) -> Sequence[Any]:
@@ -123,21 +112,23 @@ class Passkeys:
     def options_to_add(self, account: int, name: str, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to make a passkey for an account."""
         existing = [
-            PublicKeyCredentialDescriptor(row.credential) for row in self.of_account(account)
+            structs.PublicKeyCredentialDescriptor(row.credential)
+            for row in self.of_account(account)
         ]
-        options = generate_registration_options(
-            rp_id=site.name,
-            rp_name=_NAME,
-            user_name=name,
-            user_id=hashlib.sha256(f"{_NAME} {account}".encode()).digest(),
-            challenge=self.challenges.make(account),
-            exclude_credentials=existing,
-            authenticator_selection=AuthenticatorSelectionCriteria(
-                resident_key=ResidentKeyRequirement.REQUIRED,
-                user_verification=UserVerificationRequirement.REQUIRED,
-            ),
+        return _as_dict(
+            webauthn.generate_registration_options(
+                rp_id=site.name,
+                rp_name=_NAME,
+                user_name=name,
+                user_id=hashlib.sha256(f"{_NAME} {account}".encode()).digest(),
+                challenge=self.challenges.make(account),
+                exclude_credentials=existing,
+                authenticator_selection=structs.AuthenticatorSelectionCriteria(
+                    resident_key=structs.ResidentKeyRequirement.REQUIRED,
+                    user_verification=_VERIFIED,
+                ),
+            )
         )
-        return dict(json.loads(options_to_json(options)))
 
     def add(self, account: int, label: str, sent: Any, site: SiteOrigin) -> None:
         """Add the passkey that a browser made; DataError if it is not right."""
@@ -148,59 +139,55 @@ class Passkeys:
             raise DataError(f"an account has at most {MOST_PASSKEYS} passkeys; remove one first")
         challenge = self._challenge(sent, account)
         try:
-            verified = verify_registration_response(credential=sent, **site.expected(challenge))
+            verified = webauthn.verify_registration_response(
+                credential=sent, **site.expected(challenge)
+            )
         except _WRONG as error:
             why = str(error) if isinstance(error, WebAuthnException) else "it is damaged"
             raise DataError(f"the passkey was not accepted: {why}") from None
-        row = dict(credential=verified.credential_id, public_key=verified.credential_public_key)
+        row: dict[str, Any] = dict(account=account, label=label, origin=site.origin)
+        row |= dict(credential=verified.credential_id, public_key=verified.credential_public_key)
+        row |= dict(sign_count=verified.sign_count)
         try:
-            with self.engine.begin() as connection:
-                new = dict(account=account, label=label, origin=site.origin)
-                new |= dict(sign_count=verified.sign_count)
-                connection.execute(insert(passkeys).values(**row, **new))
+            execute(self.engine, sa.insert(passkeys).values(**row))
         except IntegrityError:
             raise DataError("this passkey is known already") from None
 
     def options_to_sign_in(self, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to sign in with any passkey for this site."""
-        options = generate_authentication_options(
-            rp_id=site.name,
-            challenge=self.challenges.make(),
-            user_verification=UserVerificationRequirement.REQUIRED,
+        challenge = self.challenges.make()
+        return _as_dict(
+            webauthn.generate_authentication_options(
+                rp_id=site.name, challenge=challenge, user_verification=_VERIFIED
+            )
         )
-        return dict(json.loads(options_to_json(options)))
 
     def account_of(self, sent: Any, site: SiteOrigin) -> int | None:
         """The account whose passkey signed the challenge; None if none did.
 
         The browser must have signed at the origin at which the passkey was added, and at the
-        configured one. A passkey of an earlier release has no origin: it gets the configured one.
+        configured one.
         """
         try:
             challenge = self._challenge(sent, _SIGN_IN)
             credential = base64url_to_bytes(sent["rawId"])
         except (DataError, ValueError, TypeError, KeyError):
             return None
-        with self.engine.begin() as connection:
-            mine = passkeys.c.credential == credential
-            row = connection.execute(select(passkeys).where(mine)).first()
-            if row is None or (site.configured and row.origin not in (None, site.origin)):
-                return None
-            if row.origin is None and not site.configured:
-                return None
-            added_at = SiteOrigin(row.origin or site.origin)
-            try:
-                verified = verify_authentication_response(
-                    credential=sent,
-                    credential_public_key=row.public_key,
-                    credential_current_sign_count=row.sign_count,
-                    **added_at.expected(challenge),
-                )
-            except _WRONG:
-                return None
-            used = dict(sign_count=verified.new_sign_count, origin=added_at.origin)
-            connection.execute(update(passkeys).where(mine).values(**used))
-            return int(row.account)
+        mine = passkeys.c.credential == credential
+        rows = fetch(self.engine, sa.select(passkeys).where(mine))
+        if not rows or (site.configured and rows[0].origin != site.origin):
+            return None
+        try:
+            verified = webauthn.verify_authentication_response(
+                credential=sent,
+                credential_public_key=rows[0].public_key,
+                credential_current_sign_count=rows[0].sign_count,
+                **SiteOrigin(rows[0].origin).expected(challenge),
+            )
+        except _WRONG:
+            return None
+        used = sa.update(passkeys).where(mine).values(sign_count=verified.new_sign_count)
+        return int(rows[0].account) if execute(self.engine, used) else None
 
     def _challenge(self, sent: Any, account: int) -> bytes:
         """The challenge that a browser signed, if it is ours; it is used up."""
@@ -212,3 +199,7 @@ class Passkeys:
         if not self.challenges.use(challenge, account):
             raise DataError("this took too long; try again")
         return challenge
+
+
+def _as_dict(options: Any) -> dict[str, Any]:
+    return dict(json.loads(webauthn.options_to_json(options)))

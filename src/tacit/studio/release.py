@@ -44,8 +44,7 @@ HELD_BACK = 32
 FEWEST_SHOWN = 100
 #: Tables of a release that are kept in memory, and releases; others are read from their files.
 _MOST_KEPT, _MOST_RELEASES = 200, 16
-#: Endings of the files of a survey. Earlier versions showed tables of several questions of every
-#: release and kept the last one under the name of the snapshot, so it is one.
+#: Endings of the files of a survey.
 _SHOWN, _SNAPSHOT, _FINAL, _ALL = "-shown.counts", ".counts", "-final.counts", "-all.counts"
 
 _Value = TypeVar("_Value")
@@ -134,7 +133,8 @@ class Releases:
                 raise DataError("there is a snapshot already, and there can be only one")
             if shown is None:
                 raise DataError(f"a snapshot needs {FEWEST_SHOWN} records whose results are shown")
-            _copy(self._path(survey, _SHOWN), self._path(survey, _SNAPSHOT))
+            stored = read_counts(self._path(survey, _SHOWN))
+            StoredCounts(stored.table, stored.origin).write(self._path(survey, _SNAPSHOT))
         snapshot = self.snapshot(survey)
         assert snapshot is not None, "it was written"
         return snapshot
@@ -156,8 +156,6 @@ class Releases:
     def _make_due(self, survey: Published) -> None:
         """Write the next release if it is due: the final one, or one for an open survey."""
         shown, final = self._path(survey, _SHOWN), self._path(survey, _FINAL)
-        if self._path(survey, _SNAPSHOT).exists() and not shown.exists():
-            _copy(self._path(survey, _SNAPSHOT), shown)  # an earlier version showed it
         release = self._stored(survey, _SHOWN)
         closed = self._closed(survey)
         records = self._store.state(survey.survey.fingerprint).records
@@ -166,12 +164,8 @@ class Releases:
             return
         counted = self._days.counted(survey, self._path(survey, _ALL))
         counted.write(self._path(survey, _ALL))
-        before = read_counts(shown) if shown.exists() else None
-        new = counted.table.n_records - (0 if before is None else before.table.n_records)
-        if closed and before is not None and 0 < new < HELD_BACK:
-            counted = before  # an earlier version held back nothing: these few stay unseen
-        elif not closed:
-            counted = _with_most_of(before, counted)
+        if not closed:
+            counted = _with_most_of(read_counts(shown) if shown.exists() else None, counted)
         StoredCounts(counted.table, counted.origin).write(final if closed else shown)
         self._kept.pop(shown, None)
 
@@ -211,11 +205,6 @@ def next_release_at(released: int) -> int:
     """How many records an open survey has when the next release is made."""
     new = max(FEWEST_NEW, released // SHARE_NEW) if released else FEWEST_SHOWN
     return released + new + HELD_BACK
-
-
-def _copy(counts: Path, to: Path) -> None:
-    stored = read_counts(counts)
-    StoredCounts(stored.table, stored.origin).write(to)
 
 
 def _with_most_of(before: StoredCounts | None, counted: StoredCounts) -> StoredCounts:

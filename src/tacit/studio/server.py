@@ -158,9 +158,8 @@ def _listening_studio(
             token = studio.accounts.first_link()
             opened = base if address is None else f"{address}/"
             tell(f"make the first account at {opened}set-up/{token} (works once, for 7 days)")
-        http_server.raise_file_limit(
-            2 * limits.connections
-        )  # there may be a server that collects too
+        # There may be a server that collects too.
+        http_server.raise_file_limit(2 * limits.connections)
         largest = max(route.longest for route in PAGES)
         yield studio, http_server.http_server(studio_app(studio), limits, largest), listener
 

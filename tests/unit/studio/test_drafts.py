@@ -232,7 +232,7 @@ def test_a_save_that_fails_in_the_middle_leaves_the_old_text(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(drafts_module, "select", fail)  # within the transaction, after the update
+        patch.setattr(drafts_module.sa, "select", fail)  # within the transaction, after the update
         with pytest.raises(KeyboardInterrupt):
             studio.studio.drafts.save(own, 2, "title: half", "Root")
     assert stored(studio, own).text == TEXT

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 from sqlalchemy import insert, update
 
-from tacit.errors import DataError
 from tacit.studio.accounts import (
     MOST_INVITATIONS,
     Account,
@@ -24,26 +21,6 @@ from tacit.studio.accounts import (
 )
 from tacit.studio.guess_limits import GuessLimits
 from tests.support.studio import PASSWORD, WEAK_HASHER, Browser, Tried
-
-#: Tables of the release before invitations had a maker: an account, a link, failed sign-ins.
-EARLIER_LAYOUT = """
-CREATE TABLE studio_accounts (
-    id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(200) NOT NULL UNIQUE, password TEXT NOT NULL,
-    administrator BOOLEAN NOT NULL
-);
-CREATE TABLE studio_setup_links (
-    hash BLOB NOT NULL PRIMARY KEY, administrator BOOLEAN NOT NULL, survey VARCHAR(64),
-    role VARCHAR(10), expires FLOAT NOT NULL
-);
-INSERT INTO studio_accounts VALUES (1, 'Ada', '{password}', 1);
-CREATE TABLE studio_audit (
-    id INTEGER NOT NULL PRIMARY KEY, at FLOAT NOT NULL, account VARCHAR(200) NOT NULL,
-    action VARCHAR(60) NOT NULL, subject TEXT NOT NULL
-);
-INSERT INTO studio_audit VALUES (1, 0, 'Ada', 'sign-in failed', ''),
-    (2, 0, 'a password', 'sign-in failed', ''), (3, 0, '', 'sign-in failed', 'passkey');
-INSERT INTO studio_setup_links VALUES (x'00', 0, 'a', 'owner', 1e12);
-"""
 
 
 def invited(client: Browser, studio: Tried, role: str = "viewer") -> str:
@@ -194,6 +171,7 @@ def test_a_disabled_account_gets_in_by_no_way(studio: Tried, root: Browser) -> N
     person, accounts = studio.account("Ada", Role.OWNER), studio.studio.accounts
     with accounts.engine.begin() as connection:
         key = dict(credential=b"c", public_key=b"k", sign_count=0, label="laptop")
+        key |= dict(origin="https://studio.example.org")
         connection.execute(insert(passkeys).values(account=person.id, **key))
     open_session, program = studio.client(person), with_token(studio, person)
     link = invited(open_session, studio)
@@ -258,25 +236,3 @@ def test_the_first_link_makes_no_second_administrator(tmp_path: Path) -> None:
     assert first is not None
     assert first.administrator
     assert accounts.create(printed[0], "Eve", PASSWORD) is None
-
-
-def test_a_folder_of_an_earlier_release_keeps_its_accounts_but_no_invitations(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "accounts.db"
-    hashed = WEAK_HASHER.hash(PASSWORD)
-    with closing(sqlite3.connect(path)) as earlier:
-        earlier.executescript(EARLIER_LAYOUT.format(password=hashed))
-    for _ in range(2):  # the second time there is nothing to change
-        accounts = Accounts(open_engine(path), hasher=WEAK_HASHER)
-        person = accounts.check_password("Ada", PASSWORD)
-        assert person is not None
-        assert person.administrator
-        assert accounts.invitations() == []
-        lines = [(row.account, row.subject) for row in accounts.history()]
-        assert lines == [("", "passkey"), ("", "unknown name"), ("Ada", "")]
-    with closing(sqlite3.connect(path)) as database:
-        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    assert "studio_setup_links" not in tables
-    with pytest.raises(DataError, match="last administrator"):
-        accounts.disable(person.id)

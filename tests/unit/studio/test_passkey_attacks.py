@@ -11,7 +11,7 @@ import cbor2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from sqlalchemy import insert, update
+from sqlalchemy import insert
 from webauthn.helpers import bytes_to_base64url
 
 from tacit.errors import DataError
@@ -118,25 +118,6 @@ def test_a_passkey_works_at_no_other_port_host_or_scheme(
     account = studio.studio.accounts.number_of("Ada")
     found = passkeys.account_of(answer, SiteOrigin(other, configured))
     assert found == (None if configured else account)
-
-
-def test_a_passkey_of_an_earlier_release_works_only_at_the_configured_address(
-    studio: Tried, keys: dict[bytes, Any]
-) -> None:
-    passkeys, other = studio.studio.passkeys, SiteOrigin("https://studio.example.org:8443", True)
-    with passkeys.engine.begin() as connection:
-        connection.execute(update(table).values(origin=None))
-    for site, origin in ((SITE, SITE.origin), (other, SITE.origin), (SITE, other.origin)):
-        answer = signed(keys[KNOWN], passkeys.challenges.make(), origin=origin)
-        assert passkeys.account_of(answer, site) is None
-    configured = SiteOrigin(SITE.origin, True)
-    answer = signed(keys[KNOWN], passkeys.challenges.make())
-    account = studio.studio.accounts.number_of("Ada")
-    assert account is not None
-    assert passkeys.account_of(answer, configured) == account
-    assert passkeys.of_account(account)[0].origin == SITE.origin
-    answer = signed(keys[KNOWN], passkeys.challenges.make(), count=7)
-    assert passkeys.account_of(answer, SITE) == account
 
 
 def test_failures_of_a_network_do_not_keep_a_passkey_out(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from webauthn.helpers import bytes_to_base64url
 
 from tacit.errors import DataError
-from tacit.studio.accounts import Role, open_engine
+from tacit.studio.accounts import Role
 from tacit.studio.passkeys import CHALLENGE_SECONDS, Challenges, Passkeys, SiteOrigin
 from tests.support.studio import PASSWORD, Tried
 
@@ -59,27 +56,6 @@ def answer(challenge: bytes, **more: Any) -> dict[str, Any]:
         },
         **more,
     }
-
-
-def test_passkeys_of_an_earlier_release_stay_and_have_no_origin(tmp_path: Path) -> None:
-    path = tmp_path / "accounts.db"
-    with closing(sqlite3.connect(path)) as earlier:
-        earlier.executescript("""
-            CREATE TABLE studio_accounts (
-                id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(200) NOT NULL UNIQUE,
-                password TEXT NOT NULL, administrator BOOLEAN NOT NULL
-            );
-            CREATE TABLE studio_passkeys (
-                id INTEGER NOT NULL PRIMARY KEY, account INTEGER NOT NULL,
-                credential BLOB NOT NULL UNIQUE, public_key BLOB NOT NULL,
-                sign_count INTEGER NOT NULL, label VARCHAR(100) NOT NULL
-            );
-            INSERT INTO studio_accounts VALUES (1, 'Ada', 'hash', 1);
-            INSERT INTO studio_passkeys VALUES (1, 1, x'00', x'01', 5, 'laptop');
-        """)
-    for _ in range(2):  # also when it is opened again
-        (row,) = Passkeys(open_engine(path)).of_account(1)
-        assert (row.label, row.sign_count, row.origin) == ("laptop", 5, None)
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,10 @@ import pytest
 from tacit import reconstruct
 from tacit.collect.store import Store
 from tacit.errors import DataError
-from tacit.records import Origin, count_reported
-from tacit.records.count_file import StoredCounts
 from tacit.studio.accounts import Role
 from tacit.studio.release import Release, Releases
 from tacit.studio.results import ReleaseHistory
-from tests.support.studio import Tried, reports, send, survey, tried
+from tests.support.studio import reports, send, survey, tried
 
 pytestmark = pytest.mark.slow
 
@@ -123,35 +121,6 @@ def test_a_release_outlives_the_process(tmp_path: Path) -> None:
         assert final.earlier is not None
         assert final.counts.n_records == 405
         np.testing.assert_array_equal(table_of(final.earlier), table_of(frozen))
-    studio.store.close()
-
-
-def old_release(studio: Tried, folder: Path, records: int) -> None:
-    """What an earlier version left: a release of all records so far, of which it showed tables."""
-    codes = studio.store.codes(studio.mine.survey.fingerprint)[:records]
-    counts = count_reported(codes, studio.mine.design)
-    path = folder / "studio" / f"{studio.mine.survey.fingerprint}.counts"
-    StoredCounts(counts, Origin(studio.mine.fingerprint, studio.mine.title)).write(path)
-
-
-@pytest.mark.parametrize(("records", "final"), [(400, 400), (395, 395), (360, 400)])
-def test_a_release_of_an_earlier_version_is_the_snapshot(
-    tmp_path: Path, records: int, final: int
-) -> None:
-    """Its tables were shown. A few records that came after it stay unseen, as that version said."""
-    studio = tried(tmp_path)
-    old_release(studio, tmp_path, records)
-    releases = studio.studio.releases
-    newest, compared = releases.newest(studio.mine), releases.comparable(studio.mine)
-    assert newest is not None
-    assert compared is not None
-    assert newest.counts.n_records == compared.counts.n_records == records
-    assert newest.open
-    studio.store.close_survey(studio.mine.survey.fingerprint)
-    last = releases.newest(studio.mine)
-    assert last is not None
-    assert last.earlier is not None
-    assert (last.counts.n_records, last.earlier.counts.n_records) == (final, records)
     studio.store.close()
 
 
