@@ -21,8 +21,6 @@ from tacit.errors import StoreError, Unavailable
 PATIENCE = 5.0
 #: Seconds that storing a batch may take.
 WRITE_SECONDS = 5.0
-#: A transaction with fewer responses to a survey ties them to the links that it deletes.
-FEWEST_TOGETHER = 32
 #: The id, the codes and the checksum of a response.
 NewRow: TypeAlias = tuple[bytes, bytes, bytes]
 _FORMS = "give a path, sqlite:///PATH or postgresql://USER@HOST/NAME"

@@ -26,13 +26,8 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.collect.store.database import (
-    FEWEST_TOGETHER,
-    PATIENCE,
-    Database,
-    NewRows,
-    OpenConnections,
-)
+from tacit.collect.store.database import PATIENCE, Database, NewRows, OpenConnections
+from tacit.collect.store.values import FEWEST_TOGETHER
 from tacit.errors import StoreError, Unavailable
 
 _SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY (:names)"

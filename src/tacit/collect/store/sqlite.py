@@ -19,14 +19,8 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from tacit.collect.store.database import (
-    FEWEST_TOGETHER,
-    PATIENCE,
-    Database,
-    NewRow,
-    NewRows,
-    OpenConnections,
-)
+from tacit.collect.store.database import PATIENCE, Database, NewRows, OpenConnections
+from tacit.collect.store.values import FEWEST_TOGETHER
 from tacit.errors import StoreError, Unavailable
 
 _IDENTITY = ("st_dev", "st_ino")
@@ -138,13 +132,13 @@ _PIECES = "WITH RECURSIVE piece (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM pie
 _INSERT = f"""
 INSERT INTO responses (survey, id, day, codes, checksum)
 {_PIECES}
-SELECT :survey, substr(:ids, :id * n + 1, :id), :day, substr(:codes, :code * n + 1, :code),
-    substr(:sums, :sum * n + 1, :sum)
+SELECT :survey, substr(:ids, :ids_size * n + 1, :ids_size), :day,
+    substr(:codes, :codes_size * n + 1, :codes_size), substr(:sums, :sums_size * n + 1, :sums_size)
 FROM piece WHERE true ON CONFLICT DO NOTHING
 """
 _DELETE = f"""
 DELETE FROM tokens WHERE survey = :survey
-AND hash IN ({_PIECES} SELECT substr(:hashes, :hash * n + 1, :hash) FROM piece)
+AND hash IN ({_PIECES} SELECT substr(:hashes, :hashes_size * n + 1, :hashes_size) FROM piece)
 """
 
 
@@ -238,28 +232,21 @@ class Sqlite(Database):
         total = records + len(rows)
         if closed or (quota is not None and total > quota):
             raise _ConflictError
-        if self._insert_rows(connection, survey, day, rows) < len(rows):
+        ids, codes, sums = zip(*rows, strict=True)
+        values = {"survey": survey, "day": day, "pieces": len(rows)}
+        values |= _joined(ids=ids, codes=codes, sums=sums)
+        if connection.exec_driver_sql(_INSERT, values).rowcount < len(rows):
             raise _ConflictError
         if self.delete_tokens(connection, survey, hashes) < len(hashes):
             raise _ConflictError
         connection.exec_driver_sql(_SET_RECORDS, (total, survey))
         self.note_counts(total, settled)
 
-    def _insert_rows(
-        self, connection: Connection, survey: int, day: str, rows: Sequence[NewRow]
-    ) -> int:
-        ids, codes, sums = zip(*rows, strict=True)
-        joined = {"ids": b"".join(ids), "codes": b"".join(codes), "sums": b"".join(sums)}
-        values = {"survey": survey, "day": day} | joined
-        sizes = {"pieces": len(rows), "id": _size(ids), "code": _size(codes), "sum": _size(sums)}
-        return connection.exec_driver_sql(_INSERT, values | sizes).rowcount
-
     def delete_tokens(self, connection: Connection, survey: int, hashes: Sequence[bytes]) -> int:
         if not hashes:
             return 0
-        sizes = {"pieces": len(hashes), "hash": _size(hashes)}
-        values = {"survey": survey, "hashes": b"".join(hashes)}
-        return connection.exec_driver_sql(_DELETE, values | sizes).rowcount
+        values = {"survey": survey, "pieces": len(hashes)} | _joined(hashes=hashes)
+        return connection.exec_driver_sql(_DELETE, values).rowcount
 
     def rewrite(self, surveys: Sequence[int]) -> None:
         with self.translating_errors(), self.engine.connect() as connection:
@@ -405,10 +392,12 @@ class Sqlite(Database):
         return lock
 
 
-def _size(pieces: Sequence[bytes]) -> int:
-    """The common size."""
-    (size,) = set(map(len, pieces))
-    return size
+def _joined(**pieces: Sequence[bytes]) -> dict[str, Any]:
+    """Parameters of a statement: values that have a common size, joined, and that size."""
+    values: dict[str, Any] = {name: b"".join(parts) for name, parts in pieces.items()}
+    for name, parts in pieces.items():
+        (values[f"{name}_size"],) = set(map(len, parts))
+    return values
 
 
 def _make_private(path: Path) -> None:

@@ -11,46 +11,14 @@ from datetime import date
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, text, update
 
-from tacit.collect.store.database import (
-    FEWEST_TOGETHER,
-    PATIENCE,
-    WRITE_SECONDS,
-    Database,
-    NewRow,
-    NewRows,
-    database,
-)
-from tacit.collect.store.sql_tables import (
-    DELETED,
-    REVISION,
-    checksums,
-    migrate,
-    responses,
-    revision_of,
-    sound_codes,
-    surveys,
-    texts,
-    tokens,
-)
-from tacit.collect.store.values import (
-    FEWEST_TO_ERASE,
-    Ledger,
-    Outcome,
-    Response,
-    SurveyState,
-    Terms,
-    by_day,
-    enough_to_erase,
-    hash_of,
-    id_of,
-    token_hash,
-    token_hashes,
-    unpacked,
-)
+from tacit.collect.store import sql_tables, values
+from tacit.collect.store.database import PATIENCE, WRITE_SECONDS, Database, NewRows, database
+from tacit.collect.store.sql_tables import DELETED, responses, surveys, texts, tokens
+from tacit.collect.store.values import Ledger, Outcome, Response, SurveyState, Terms
 from tacit.errors import DataError, StoreError, Unavailable
 from tacit.survey import Published
 
@@ -63,22 +31,11 @@ _TOKEN_BYTES = 16
 #: fill more pages than it and its token would change.
 _NO_SURVEY, _TEST_ROWS, _TEST_BYTES = 0, 2, 2_000
 
-_usable = select(tokens.c.hash).where(
-    tokens.c.survey == bindparam("survey"), tokens.c.hash.in_(bindparam("hashes", expanding=True))
-)
 
-
-def _usable_links(connection: Connection, number: int, hashes: Sequence[bytes]) -> set[bytes]:
+def _usable_links(connection: Connection, number: int, hashes: Iterable[bytes]) -> set[bytes]:
     """Those of these hashes whose tokens were issued for a survey and not used."""
-    return set(connection.scalars(_usable, {"survey": number, "hashes": hashes}))
-
-
-_stored_codes = select(responses.c.id, responses.c.codes).where(
-    responses.c.survey == bindparam("survey"), responses.c.id.in_(bindparam("ids", expanding=True))
-)
-_counts = select(surveys.c.closed, surveys.c.records).where(
-    surveys.c.number == bindparam("of_number")
-)
+    usable = select(tokens.c.hash).where(tokens.c.survey == number)
+    return set(connection.scalars(usable.where(tokens.c.hash.in_(list(hashes)))))
 
 
 class BatchInsert:
@@ -126,17 +83,13 @@ class BatchInsert:
     ) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
         registered = self.terms(connection, survey)
-        if registered is None or registered[1].refusal(False, 0, today) is not None:
+        if registered is None:
             return None
         number, terms = registered
-        codes = {id_of(response): response.codes for response in sent}
-        hashes = set(map(hash_of, sent)) if terms.invited else set()
-        if len(codes) < len(sent) or (terms.invited and len(hashes) < len(sent)):
+        ledger = Ledger(terms, False, 0, {}, _hashes(sent) if terms.invited else set())
+        if any(ledger.take(response, today) is not Outcome.STORED for response in sent):
             return None
-        used = [token for token in hashes if token is not None]
-        if len(used) < len(hashes):
-            return None
-        return _new_rows(survey, number, today, codes.items(), used, terms.quota)
+        return _new_rows(survey, number, today, ledger)
 
     def _decided(
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
@@ -153,7 +106,7 @@ class BatchInsert:
         for _ in range(len(sent) + 1):
             ledger = self._ledger(connection, number, terms, sent)
             outcomes = [ledger.take(response, today) for response in sent]
-            new = _new_rows(survey, number, today, ledger.stored, ledger.spent, terms.quota)
+            new = _new_rows(survey, number, today, ledger)
             if not new.rows or self._database.insert_together(connection, [new]) == [True]:
                 return iter(outcomes)
         raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
@@ -162,12 +115,16 @@ class BatchInsert:
         self, connection: Connection, number: int, terms: Terms, sent: Sequence[Response]
     ) -> Ledger:
         """What is stored now. Codes are read last, so a used link is found with its response."""
-        ids = {"survey": number, "ids": [id_of(response) for response in sent]}
+        counts = select(surveys.c.closed, surveys.c.records).where(surveys.c.number == number)
+        ids = [values.id_of(response) for response in sent]
+        stored = select(responses.c.id, responses.c.codes).where(responses.c.survey == number)
         with connection.begin():
-            hashes = [token for response in sent if (token := hash_of(response)) is not None]
-            usable = _usable_links(connection, number, hashes) if terms.invited else set()
-            closed, records = connection.execute(_counts, {"of_number": number}).one()
-            codes = {row.id: row.codes for row in connection.execute(_stored_codes, ids)}
+            usable = _usable_links(connection, number, _hashes(sent)) if terms.invited else set()
+            closed, records = connection.execute(counts).one()
+            codes = {
+                row.id: row.codes
+                for row in connection.execute(stored.where(responses.c.id.in_(ids)))
+            }
         return Ledger(terms, bool(closed), records, codes, usable)
 
     def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
@@ -190,19 +147,17 @@ def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping 
     return rows.mappings().one_or_none()
 
 
-def _new_rows(
-    survey: str,
-    number: int,
-    today: date,
-    stored: Iterable[tuple[bytes, bytes]],
-    spent: Iterable[bytes],
-    quota: int | None,
-) -> NewRows:
+def _hashes(sent: Sequence[Response]) -> set[bytes]:
+    """The hashes of the tokens that were sent."""
+    return {token for response in sent if (token := values.hash_of(response)) is not None}
+
+
+def _new_rows(survey: str, number: int, today: date, ledger: Ledger) -> NewRows:
     """Rows in the order of their ids and links in that of their hashes, not of arrival."""
-    day, rows = today.isoformat(), sorted(stored)
-    sums = checksums(survey, day, rows)
-    whole: list[NewRow] = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
-    return NewRows(number, day, whole, sorted(spent), quota)
+    day, rows = today.isoformat(), sorted(ledger.stored)
+    sums = sql_tables.checksums(survey, day, rows)
+    whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
+    return NewRows(number, day, whole, sorted(ledger.spent), ledger.terms.quota)
 
 
 #: A text that was stored before a crash is sent again with the same id.
@@ -251,11 +206,11 @@ class Store:
             # Without a lock, for which a backup or an export would have to wait while a busy server
             # writes, or rewrites all rows.
             with self.database.reading() as connection:
-                revision = revision_of(connection)
-            if revision != REVISION:
+                revision = sql_tables.revision_of(connection)
+            if revision != sql_tables.REVISION:
                 with self.database.writing() as connection:
                     self.database.lock_layout(connection)
-                    migrate(connection, self.database.shown)
+                    sql_tables.migrate(connection, self.database.shown)
         except BaseException:
             self.close()
             raise
@@ -271,22 +226,18 @@ class Store:
             row = find(connection, fingerprint)
             if row is None:
                 last = connection.scalar(select(func.max(surveys.c.number))) or 0
-                values = dict(number=last + 1, fingerprint=fingerprint, **content)
-                connection.execute(insert(surveys).values(**values, records=0, settled=0, issued=0))
+                new = dict(number=last + 1, fingerprint=fingerprint, **content)
+                connection.execute(insert(surveys).values(**new, records=0, settled=0, issued=0))
             elif row["published"] == DELETED:
-                again = update(surveys).where(surveys.c.number == row["number"])
-                connection.execute(again.values(**content))
+                _set(connection, row["number"], **content)
 
     def published(self, known: Collection[str] = ()) -> tuple[Published, ...]:
         """The surveys in the order of registration, without those with known fingerprints."""
-        there = surveys.c.published != DELETED
+        missing = select(surveys.c.published).where(
+            surveys.c.published != DELETED, surveys.c.fingerprint.not_in(list(known))
+        )
         with self.database.reading() as connection:
-            names = connection.scalars(select(surveys.c.fingerprint).where(there)).all()
-            missing = [name for name in names if name not in known]
-            if not missing:
-                return ()
-            query = select(surveys.c.published).where(surveys.c.fingerprint.in_(missing))
-            documents = connection.scalars(query.order_by(surveys.c.number)).all()
+            documents = connection.scalars(missing.order_by(surveys.c.number)).all()
         return tuple(map(_parsed, documents))
 
     def invite(self, fingerprint: str, n: int) -> list[str]:
@@ -296,25 +247,24 @@ class Store:
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint)["number"]
             links = [secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(n)]
-            hashes = token_hashes(fingerprint, links)
+            hashes = values.token_hashes(fingerprint, links)
             connection.execute(insert(tokens), [{"survey": number, "hash": h} for h in hashes])
-            _add_issued(connection, number, n)
+            _set(connection, number, issued=surveys.c.issued + n)
         return links
 
     def revoke(self, fingerprint: str, unsent: Iterable[str]) -> None:
         """Revoke links that were not sent."""
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint, lock=True)["number"]
-            hashes = token_hashes(fingerprint, unsent)
+            hashes = values.token_hashes(fingerprint, unsent)
             revoked = self.database.delete_tokens(connection, number, hashes)
-            _add_issued(connection, number, -revoked)
+            _set(connection, number, issued=surveys.c.issued - revoked)
 
     def close_survey(self, fingerprint: str) -> None:
         """Accept no more responses: no server stores one after this returns."""
         with self.database.writing() as connection:
             number = self._row(connection, fingerprint)["number"]
-            shut = update(surveys).where(surveys.c.number == number).values(closed=True)
-            connection.execute(shut)
+            _set(connection, number, closed=True)
         self.erase_order()
 
     def delete_survey(self, fingerprint: str) -> None:
@@ -325,8 +275,7 @@ class Store:
                 raise StoreError("close the survey before it is deleted")
             for table in (responses, texts, tokens):
                 connection.execute(delete(table).where(table.c.survey == row["number"]))
-            mark = update(surveys).where(surveys.c.number == row["number"])
-            connection.execute(mark.values(published=DELETED, records=0, settled=0, issued=0))
+            _set(connection, row["number"], published=DELETED, records=0, settled=0, issued=0)
         self.erase_order(always=True)
 
     def state(self, fingerprint: str) -> SurveyState:
@@ -343,7 +292,7 @@ class Store:
         """Whether a one-time link was issued and not used; only reads."""
         with self.database.reading() as connection:
             registered = self._batch_insert.terms(connection, fingerprint)
-            hashes = [token_hash(fingerprint, token)]
+            hashes = [values.token_hash(fingerprint, token)]
             return registered is not None and bool(_usable_links(connection, registered[0], hashes))
 
     def codes(self, fingerprint: str) -> Codes:
@@ -355,18 +304,16 @@ class Store:
         with self.database.reading() as connection:
             self.database.check(connection)
             row = self._row(connection, fingerprint)
-            parts = sound_codes(connection, row, self.database.shown)
+            parts = sql_tables.sound_codes(connection, row, self.database.shown)
             rows = [codes for _, part in parts for codes in part]
-        return unpacked(rows, Published.from_json(row["published"]).stored)
+        return values.unpacked(rows, Published.from_json(row["published"]).stored)
 
     def texts(self, fingerprint: str) -> list[tuple[str, str]]:
         """The names of free-text questions and what people wrote, in the order of random ids."""
         with self.database.reading() as connection:
             number = self._row(connection, fingerprint)["number"]
             written = select(texts.c.name, texts.c.text).where(texts.c.survey == number)
-            return [
-                (row.name, row.text) for row in connection.execute(written.order_by(texts.c.id))
-            ]
+            return [(name, said) for name, said in connection.execute(written.order_by(texts.c.id))]
 
     def days(self, fingerprint: str) -> dict[str, int]:
         """How many records each day has."""
@@ -387,8 +334,8 @@ class Store:
         with self.database.reading() as connection:
             self.database.check(connection)
             row = self._row(connection, fingerprint)
-            stored = _parsed(row["published"]).stored
-            return by_day(sound_codes(connection, row, self.database.shown, known), stored)
+            parts = sql_tables.sound_codes(connection, row, self.database.shown, known)
+            return values.by_day(parts, _parsed(row["published"]).stored)
 
     # Responses ---------------------------------------------------------------------------------
 
@@ -514,7 +461,7 @@ class Store:
 
     def _paused(self, quiet: bool = False) -> bool:
         """Whether the next erasure has to wait."""
-        large_commits = self._stored >= FEWEST_TOGETHER * self._commits
+        large_commits = self._stored >= values.FEWEST_TOGETHER * self._commits
         heavy = not quiet and (self._records > MANY_RECORDS or large_commits)
         return time.monotonic() < max(self._retry_after, self._pause_until if heavy else 0.0)
 
@@ -561,7 +508,7 @@ class Store:
                 due = self._due(any_new)
                 if due or always:
                     self._rewrite(due)
-            self._room = max(self._room, FEWEST_TO_ERASE)
+            self._room = max(self._room, values.FEWEST_TO_ERASE)
             return chosen
 
     def _rewrite(self, due: dict[int, int]) -> None:
@@ -571,11 +518,10 @@ class Store:
         with self._erasing():
             self.database.rewrite(list(due))
             self.database.forget_links()
-        mark = update(surveys).where(surveys.c.number == bindparam("of_number"))
-        rows = [{"of_number": number, "now_erased": n} for number, n in due.items()]
-        if rows:
+        if due:
             with self.database.writing() as connection:
-                connection.execute(mark.values(settled=bindparam("now_erased")), rows)
+                for number, n in due.items():
+                    _set(connection, number, settled=n)
         self._retry_after = 0.0
         self.order_erased = True
         self._stored = self._commits = 0
@@ -599,12 +545,12 @@ class Store:
             unerased = connection.execute(new).all()
             self._records = int(connection.scalar(select(func.sum(surveys.c.records))) or 0)
         unsettled = sum(row.records - row.settled for row in unerased)
-        self._room = enough_to_erase(self._records) - unsettled
+        self._room = values.enough_to_erase(self._records) - unsettled
         every = any_new or self._room <= 0
         return {
             row.number: row.records
             for row in unerased
-            if every or row.records - row.settled >= enough_to_erase(row.records)
+            if every or row.records - row.settled >= values.enough_to_erase(row.records)
         }
 
     # The end -----------------------------------------------------------------------------------
@@ -643,6 +589,6 @@ def _parsed(text: str) -> Published:
     return Published.from_json(text)
 
 
-def _add_issued(connection: Connection, number: int, n: int) -> None:
-    counted = update(surveys).where(surveys.c.number == number)
-    connection.execute(counted.values(issued=surveys.c.issued + n))
+def _set(connection: Connection, number: int, **columns: Any) -> None:
+    """Change columns of a survey's row."""
+    connection.execute(update(surveys).where(surveys.c.number == number).values(**columns))

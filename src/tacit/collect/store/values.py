@@ -23,6 +23,8 @@ _BYTES = 16
 #: Records that may be in the order of arrival: fewer than this, or than an eighth if more. This
 #: holds for all records and for those of each survey.
 FEWEST_TO_ERASE, SHARE_TO_ERASE = 32, 8
+#: A transaction with fewer responses to a survey ties them to the links that it deletes.
+FEWEST_TOGETHER = 32
 
 
 class StoredText(NamedTuple):
