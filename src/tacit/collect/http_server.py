@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -46,22 +46,6 @@ class Waiting(IntEnum):
     TO_READ = 2
 
 
-class Connection(Protocol):
-    """A connection, as far as it is needed here."""
-
-    #: When its newest request began to arrive, or when it was opened.
-    since: float
-
-    @property
-    def waiting(self) -> Waiting | None:
-        """What it waits for; None while the server works on its request."""
-        ...
-
-    def drop(self) -> None:
-        """Abort it."""
-        ...
-
-
 class Connections:
     """The open connections by their networks.
 
@@ -73,13 +57,13 @@ class Connections:
     def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
         self._proxies = proxies or TrustedProxies()
-        self._networks: dict[Connection, tuple[bytes, ...]] = {}
-        self._members: dict[bytes, set[Connection]] = {}
+        self._networks: dict[BoundedProtocol, tuple[bytes, ...]] = {}
+        self._members: dict[bytes, set[BoundedProtocol]] = {}
 
     def __len__(self) -> int:
         return len(self._networks)
 
-    def admit(self, new: Connection, address: str) -> http.ProblemType | None:
+    def admit(self, new: BoundedProtocol, address: str) -> http.ProblemType | None:
         """Add a connection, dropping others if necessary; why it may not submit, or None.
 
         It is not added if even the extra connections are taken.
@@ -101,10 +85,10 @@ class Connections:
         full = len(self) >= self._most and not self._drop_some(self._networks, self._most, now)
         return http.BUSY if full else None
 
-    def __contains__(self, connection: Connection) -> bool:
+    def __contains__(self, connection: BoundedProtocol) -> bool:
         return connection in self._networks
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: BoundedProtocol) -> None:
         """Remove a connection that has ended."""
         for network in self._networks.pop(connection, ()):
             members = self._members[network]
@@ -112,20 +96,20 @@ class Connections:
             if not members:
                 del self._members[network]
 
-    def _drop_some(self, among: Iterable[Connection], most: int, now: float) -> bool:
+    def _drop_some(self, among: Iterable[BoundedProtocol], most: int, now: float) -> bool:
         """Drop connections that wait for their client; whether there were any."""
-        ranked = [
-            (self._rank(waiting, connection, now), number, connection)
-            for number, connection in enumerate(among)
+        ranks = {
+            connection: self._rank(waiting, connection, now)
+            for connection in among
             if (waiting := connection.waiting) is not None
-        ]
-        dropped = heapq.nsmallest(max(1, most // _SHARE), ranked)
-        for *_, connection in dropped:
+        }
+        dropped = heapq.nsmallest(max(1, most // _SHARE), ranks, key=ranks.__getitem__)
+        for connection in dropped:
             self.leave(connection)
             connection.drop()
         return bool(dropped)
 
-    def _rank(self, waiting: Waiting, connection: Connection, now: float) -> tuple[Any, ...]:
+    def _rank(self, waiting: Waiting, connection: BoundedProtocol, now: float) -> tuple[Any, ...]:
         """The lowest is dropped first: not new, idle, of the largest network, waiting longest."""
         young = now - connection.since < _YOUNG
         of_one = max((len(self._members[net]) for net in self._networks[connection]), default=0)
@@ -157,7 +141,7 @@ class _Unread(NamedTuple):
 class BoundedProtocol(HttpToolsProtocol):
     """Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
 
-    `protocol` sets which others are open, and how large a body may be.
+    `http_server` sets which others are open, and how large a body may be.
 
     Uvicorn waits for a request without a time limit, reads a head of any length, queues any number
     of requests and does not check all of RFC 9112. Here all of this is limited, and malformed
@@ -168,9 +152,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     open_connections: Connections
     most_body: int
+    #: When its newest request began to arrive, or when it was opened.
+    since = 0.0
     #: Whether the server is shutting down: each response then closes its connection.
     draining = False
-    since = 0.0
     _taken = 0
     _unread: _Unread | None = None
 
@@ -296,12 +281,6 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.transport.write(raw)
         self.transport.close()
-
-
-def protocol(connections: Connections, largest_body: int) -> type[BoundedProtocol]:
-    """The protocol class for these connections and this size of bodies."""
-    attributes = {"open_connections": connections, "most_body": largest_body + MOST_BESIDE}
-    return type("Bounded", (BoundedProtocol,), attributes)
 
 
 def _health_only(app: ASGIApp, refusal: http.HttpResponse) -> Any:
@@ -457,8 +436,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(_PAUSE)
 
     def _connections(self) -> list[BoundedProtocol]:
-        connections = list(self.server_state.connections)
-        return [connection for connection in connections if isinstance(connection, BoundedProtocol)]
+        return [c for c in self.server_state.connections if isinstance(c, BoundedProtocol)]
 
     def _check_files(self) -> None:
         """Log if the process cannot open another file, and thus accept no connection."""
@@ -476,18 +454,16 @@ def http_server(
     check: Callable[[], None] = lambda: None,
 ) -> Server:
     """A server for an application that accepts bodies of this size."""
-    connections = Connections(
-        settings.connections,
-        settings.connections_per_address,
-        TrustedProxies(settings.trusted_proxy),
-    )
+    proxies = TrustedProxies(settings.trusted_proxy)
+    connections = Connections(settings.connections, settings.connections_per_address, proxies)
+    limits = {"open_connections": connections, "most_body": largest_body + MOST_BESIDE}
     config = uvicorn.Config(
         app,
         timeout_graceful_shutdown=settings.drain_seconds,
         log_config=None,
         access_log=False,
         server_header=False,
-        http=protocol(connections, largest_body),
+        http=type("Bounded", (BoundedProtocol,), limits),
         ws="none",
         lifespan="on",
         proxy_headers=False,

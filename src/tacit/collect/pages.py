@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from html import escape
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tacit.collect import http, page
 from tacit.collect.page import html
 from tacit.collect.store import SurveyState
-from tacit.collect.submission import StateSource, SubmissionValidator
+from tacit.collect.submission import AppConfig, StateSource, SubmissionValidator
 from tacit.survey import Survey
 from tacit.survey.fields import text_in
 
@@ -148,25 +148,18 @@ def get_only(app: ASGIApp) -> ASGIApp:
 class SurveyPage:
     """GET /s/SLUG/: the page, or an error page."""
 
-    def __init__(
-        self,
-        survey: Survey,
-        validator: SubmissionValidator,
-        state: StateSource,
-        preview: bool,
-        today: Callable[[], date],
-    ) -> None:
-        self._survey, self._validator, self._state = survey, validator, state
-        self._preview, self._today = preview, today
+    def __init__(self, config: AppConfig, survey: Survey, validator: SubmissionValidator) -> None:
+        self._config, self._survey, self._validator = config, survey, validator
         self._page = http.File(http.HTML, html())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        today = self._today()
-        problem = self._validator.problem(await self._state(self._validator.survey), today)
+        today = self._config.today()
+        state = await self._config.state(self._validator.survey)
+        problem = self._validator.problem(state, today)
         app: ASGIApp = self._page
         if problem is not None:
             app = _problem_response(problem, scope, self._survey, today)
-        elif self._preview:
+        elif self._config.preview:
             app = http.File(http.HTML, preview_html(language_of(scope, self._survey)))
         await app(scope, receive, send)
 

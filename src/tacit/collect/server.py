@@ -14,22 +14,14 @@ from typing import Any, TypeVar
 
 from starlette.types import ASGIApp
 
-from tacit.collect import monitoring
-from tacit.collect.app import AppConfig, application
-from tacit.collect.http_server import (
-    BACKLOG,
-    Server,
-    base_address,
-    http_server,
-    listening,
-    raise_file_limit,
-)
+from tacit.collect import http_server, monitoring
+from tacit.collect.app import application
 from tacit.collect.limits import AddressRateLimit, TrustedProxies, parse_limit
 from tacit.collect.monitoring import Metrics
 from tacit.collect.pages import CachedState
 from tacit.collect.settings import ServiceSettings
 from tacit.collect.store import Outcome, Response, Store, SurveyState
-from tacit.collect.submission import body_limit
+from tacit.collect.submission import AppConfig, body_limit
 from tacit.collect.writer import Writer
 from tacit.errors import ServiceError, StoreError, TacitError
 from tacit.survey import Published, read_published
@@ -67,7 +59,7 @@ class RunningService:
     settings: ServiceSettings
     metrics: Metrics
     writer: Writer
-    server: Server | None = None
+    server: http_server.Server | None = None
     works: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_EVENTS, True))
     once_per_minute: monitoring.OncePerMinute = field(default_factory=monitoring.OncePerMinute)
     outages: int = 0  # how many are logged
@@ -109,7 +101,7 @@ class RunningService:
         """Whether a one-time link can still be used; None if the database does not answer."""
         return await self._read(self.store.link_usable, survey, token)
 
-    async def _read(self, read: Callable[..., Read], *arguments: str) -> Read | None:
+    async def _read(self, read: Callable[..., Read], *arguments: Any) -> Read | None:
         """What the store reads in another thread; None if the database does not answer."""
         if not self.writer.ready:
             return None
@@ -121,13 +113,8 @@ class RunningService:
 
     async def newer(self, known: Collection[str]) -> Sequence[Published]:
         """The surveys that were published since; none if the database does not answer."""
-        if not self.writer.ready:
-            return ()
-        reading = asyncio.to_thread(self.store.published, known)
         try:
-            surveys = await asyncio.wait_for(reading, self.settings.write_seconds)
-        except TimeoutError:
-            return ()
+            surveys = await self._read(self.store.published, known) or ()
         except TacitError as error:  # such as one that a newer tacit has published
             if self.once_per_minute.now():
                 monitoring.log().warning("new-survey-not-read", why=str(error))
@@ -179,21 +166,21 @@ def serve(
     monitoring.set_up(settings.log)
     given = [read_published(path) for path in settings.surveys]
     with (
-        listening(settings.host, settings.port, settings.reuse_port) as listener,
+        http_server.listening(settings.host, settings.port, settings.reuse_port) as listener,
         _running(settings, given, begun is not None) as service,
     ):
         app = service.application()
         largest_body = max(map(body_limit, service.surveys), default=0)
-        server = http_server(app, settings, largest_body, service.log_changes)
+        server = http_server.http_server(app, settings, largest_body, service.log_changes)
         service.server = server
         addresses = [(address(listener, survey), survey) for survey in service.surveys]
-        listener.listen(BACKLOG)  # before the addresses are shown
-        few_files = raise_file_limit(settings.connections)
+        listener.listen(http_server.BACKLOG)  # before the addresses are shown
+        few_files = http_server.raise_file_limit(settings.connections)
         warnings = [("database-settings", why) for why in service.store.database.warnings()]
         warnings += [] if few_files is None else [("few-files", few_files)]
         tell(addresses)
         if begun is not None:
-            begun(base_address(listener))
+            begun(http_server.base_address(listener))
         for event, why in warnings:
             monitoring.log().warning(event, why=why)
             warn(why)
@@ -210,9 +197,9 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     terms = {"opens": None, "closes": None, "quota": None}
     survey = Published(published.survey.model_copy(update=terms))
     app = application(AppConfig([survey], DiscardingSink(), preview=True))
-    with listening(host, port) as listener:
-        server = http_server(app, settings, body_limit(survey))
-        listener.listen(BACKLOG)
+    with http_server.listening(host, port) as listener:
+        server = http_server.http_server(app, settings, body_limit(survey))
+        listener.listen(http_server.BACKLOG)
         tell([(address(listener, survey), survey)])
         _tune_process()
         server.run(sockets=[listener])
@@ -249,7 +236,7 @@ def _running(
 
 def address(listener: socket.socket, published: Published) -> str:
     """The address of a survey's page."""
-    return f"{base_address(listener)}s/{published.slug}/"
+    return f"{http_server.base_address(listener)}s/{published.slug}/"
 
 
 def _tune_process() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 from datetime import date
 from types import NoneType
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tacit.collect import http
 from tacit.collect.http import Refused
-from tacit.collect.limits import AddressRateLimit, FixedWindow
+from tacit.collect.limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.collect.monitoring import ACCEPTED, Metrics
 from tacit.collect.padding import submission_length
 from tacit.collect.store import Outcome, Response, SurveyState, code_type
@@ -96,8 +97,8 @@ class SubmissionValidator:
             raise Refused(http.MALFORMED, "text_key must be 32 hexadecimal digits in lower case")
         if type(written) is not dict or written.keys() != self._free_texts.keys():
             raise Refused(http.MALFORMED, f"texts must have the keys {', '.join(self._free_texts)}")
-        for name, field in self._free_texts.items():
-            problem = field.problem(written[name])
+        for name, free_text in self._free_texts.items():
+            problem = free_text.problem(written[name])
             if problem is not None:
                 raise Refused(http.NOT_ALLOWED, f"the text {name!r} {problem}")
         key_bytes = bytes.fromhex(key)
@@ -173,6 +174,46 @@ class ResponseSink(Protocol):
         ...
 
 
+#: The state of the survey with a fingerprint; None if the database does not answer.
+StateSource = Callable[[str], Awaitable[SurveyState | None]]
+#: Whether a token of the survey with a fingerprint can be used; None if the database does not
+#: answer.
+LinkSource = Callable[[str, str], Awaitable[bool | None]]
+#: The surveys in the database except those with these fingerprints.
+SurveySource = Callable[[Collection[str]], Awaitable[Sequence[Published]]]
+#: Why nothing can be stored at present; None if responses are stored.
+Readiness = Callable[[], str | None]
+
+
+async def _unknown_state(survey: str) -> SurveyState | None:
+    return None
+
+
+async def _any_link(survey: str, token: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class AppConfig:
+    """What the application is made of."""
+
+    surveys: Sequence[Published]
+    sink: ResponseSink
+    metrics: Metrics = field(default_factory=Metrics)
+    rate: AddressRateLimit | None = None
+    #: Counts checks of links as `rate` counts submissions, so that neither uses up the other's.
+    link_rate: AddressRateLimit | None = None
+    open_limit: RateLimit | None = None
+    link_usable: LinkSource = _any_link
+    state: StateSource = _unknown_state
+    ready: Readiness = lambda: None
+    newer: SurveySource | None = None
+    show_metrics: bool = False
+    preview: bool = False
+    today: Callable[[], date] = date.today
+    lifespan: Callable[[Any], AbstractAsyncContextManager[None]] | None = None
+
+
 #: For each outcome the name under which it is counted, and the HTTP response.
 _RESULTS: Mapping[Outcome, tuple[str, http.HttpResponse]] = {
     Outcome.STORED: (ACCEPTED[0], http.HttpResponse(201, http.JSON, b'{"stored": true}')),
@@ -184,8 +225,8 @@ _TOO_MANY_IN_ALL = "an open survey accepts a limited number of answers per minut
 _WRONG_METHOD = replace(http.METHOD, headers=((b"allow", b"POST"), http.CLOSE))
 
 
-def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
-    """Refuse what can be refused without the body; returns the announced length.
+async def _body(scope: Scope, receive: Receive, rate: AddressRateLimit | None, limit: int) -> bytes:
+    """The body of a request, or Refused; what can be refused without the body comes first.
 
     Dates and quota are left to the store, which recognizes a repeated submission.
     """
@@ -194,39 +235,32 @@ def check_head(scope: Scope, rate: AddressRateLimit | None) -> int | None:
     wait = None if rate is None else rate.wait(scope)
     if wait is not None:
         raise Refused(http.TOO_MANY, wait=wait, early=True)
-    return http.check_json(scope)
+    return await http.read_body(receive, http.check_json(scope), limit)
 
 
 class Submissions:
     """POST /s/{slug}/responses of one survey, an ASGI application."""
 
-    def __init__(
-        self,
-        validator: SubmissionValidator,
-        sink: ResponseSink,
-        metrics: Metrics,
-        rate: AddressRateLimit | None = None,
-        open_window: FixedWindow | None = None,
-    ) -> None:
-        self._validator, self._sink, self._metrics = validator, sink, metrics
-        self._rate, self._open_window = rate, open_window
+    def __init__(self, config: AppConfig, validator: SubmissionValidator) -> None:
+        self._config, self._validator = config, validator
+        # Submissions to an invited survey are limited by its links.
+        limit = None if validator.invited else config.open_limit
+        self._open_window = None if limit is None else FixedWindow(limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            announced = check_head(scope, self._rate)
-            body = await http.read_body(receive, announced, self._validator.limit)
+            body = await _body(scope, receive, self._config.rate, self._validator.limit)
             submitted = self._validator.validate(body)
             self._limit_open_survey()
-            name, response = _RESULTS[await self._sink.submit(submitted)]
+            name, response = _RESULTS[await self._config.sink.submit(submitted)]
         except Refused as refused:
             name, response = refused.problem.name, refused.response
-        except Busy:
-            name, response = http.BUSY.name, http.BUSY.response
-        except Unavailable:
-            name, response = http.UNAVAILABLE.name, http.UNAVAILABLE.response
+        except (Busy, Unavailable) as error:
+            problem = http.BUSY if isinstance(error, Busy) else http.UNAVAILABLE
+            name, response = problem.name, problem.response
         except http.ClientDisconnected:
             return
-        self._metrics.count(name)
+        self._config.metrics.count(name)
         await response(scope, receive, send)
 
     def _limit_open_survey(self) -> None:
@@ -235,16 +269,10 @@ class Submissions:
             return
         wait = self._open_window.wait(_ALL)
         if wait is not None:
-            self._metrics.over_open_rate += 1
+            self._config.metrics.over_open_rate += 1
             raise Refused(http.BUSY, _TOO_MANY_IN_ALL, wait)
         self._open_window.count(_ALL)
 
-
-#: The state of the survey with a fingerprint; None if the database does not answer.
-StateSource = Callable[[str], Awaitable[SurveyState | None]]
-#: Whether a token of the survey with a fingerprint can be used; None if the database does not
-#: answer.
-LinkSource = Callable[[str, str], Awaitable[bool | None]]
 
 _USABLE = http.HttpResponse(200, http.JSON, b'{"usable": true }')
 _NOT_USABLE = http.HttpResponse(200, http.JSON, b'{"usable": false}')
@@ -260,21 +288,12 @@ class LinkCheck:
     links that are not used. Both answers have the same length.
     """
 
-    def __init__(
-        self,
-        validator: SubmissionValidator,
-        state: StateSource,
-        usable: LinkSource,
-        rate: AddressRateLimit | None,
-        today: Callable[[], date],
-    ) -> None:
-        self._validator, self._state, self._usable = validator, state, usable
-        self._rate, self._today = rate, today
+    def __init__(self, config: AppConfig, validator: SubmissionValidator) -> None:
+        self._config, self._validator = config, validator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            announced = check_head(scope, self._rate)
-            token = _token(await http.read_body(receive, announced, _LINK_LIMIT))
+            token = _token(await _body(scope, receive, self._config.link_rate, _LINK_LIMIT))
             response = await self._checked(token)
         except Refused as refused:
             response = refused.response
@@ -283,11 +302,11 @@ class LinkCheck:
         await response(scope, receive, send)
 
     async def _checked(self, token: str) -> http.HttpResponse:
-        survey = self._validator.survey
-        problem = self._validator.problem(await self._state(survey), self._today())
+        config, survey = self._config, self._validator.survey
+        problem = self._validator.problem(await config.state(survey), config.today())
         if problem is not None:
             raise Refused(problem)
-        usable = await self._usable(survey, token) if TOKEN.fullmatch(token) else False
+        usable = await config.link_usable(survey, token) if TOKEN.fullmatch(token) else False
         if usable is None:
             raise Refused(http.UNAVAILABLE)
         return _USABLE if usable else _NOT_USABLE
