@@ -14,8 +14,6 @@ from tacit.core.channel.families import MOST_CARDS
 from tacit.core.design import Group
 from tacit.survey.fields import Exact, Name, SurveyPart, Texts, thawed
 
-#: Parameters that are probabilities of the truth; others near them may be what a device can decide.
-MOVABLE = ("theta", "q", "p")
 Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
 
 
@@ -54,10 +52,19 @@ class _Group(SurveyPart):
         """The coin for these attributes of the group."""
         return FAMILIES[self.family](*(getattr(self, key) for key in self.parameters))
 
-    def at(self, theta: Fraction) -> _Group | None:
-        """The same group with another probability; None if it has no probability."""
-        main = next(iter(self.parameters), None)
-        return self.model_copy(update={main: theta}) if main in MOVABLE else None
+    @property
+    def main(self) -> str:
+        """The key with the main parameter."""
+        return next(iter(self.parameters), "family").rstrip("_")
+
+    @property
+    def movable(self) -> bool:
+        """Whether that is a probability of the truth: a device may decide others near it."""
+        return self.main in ("theta", "q", "p")
+
+    def at(self, theta: Fraction) -> _Group:
+        """The same group with another probability."""
+        return self.model_copy(update={self.main: theta})
 
 
 class TruthfulGroup(_Group):

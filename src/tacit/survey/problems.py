@@ -6,10 +6,9 @@ What depends on an invalid part is not checked, so that one mistake is reported 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.survey.device_model import model_problems
 from tacit.survey.example import LANGUAGES
-from tacit.survey.groups import MOVABLE, attributes_of, design_groups
+from tacit.survey.groups import attributes_of, design_groups
 from tacit.survey.yaml_text import Place, PlacedProblem
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
         if language in survey.languages[:number]:
             yield ("languages", number), f"the language {language!r} appears twice; name each once"
     for where, texts in _all_texts(survey):
-        yield from _in_each_language(survey.languages, where, texts)
+        yield from _translations(survey.languages, where, texts)
     for number, question in enumerate(survey.questions):
         yield from _labels(survey, question, ("questions", number))
     yield from _reports(survey)
@@ -65,7 +64,8 @@ def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
 
 def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
     """Problems of questions, dates and groups, in any language."""
-    yield from _questions(survey)
+    valid = ValidQuestions(survey)
+    yield from valid.problems
     if survey.opens and survey.closes and survey.closes < survey.opens:
         yield ("closes",), f"the last day must not be before the first, {survey.opens}"
     for number, check in enumerate(survey.comprehension):
@@ -75,10 +75,9 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
                 f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
             )
     yield from _sections(survey)
-    valid = ValidQuestions.of(survey)
-    yield from _groups(survey, valid)
-    yield from _conditions(survey, valid)
-    yield from _optional(survey, valid)
+    yield from _groups(valid)
+    yield from _conditions(valid)
+    yield from _optional(valid)
     yield from _free_texts(survey)
     yield from model_problems(survey)
 
@@ -95,9 +94,8 @@ def _sections(survey: Survey) -> Iterator[PlacedProblem]:
         begun.add(section.first)
 
 
-def _in_each_language(
-    languages: tuple[str, ...], where: Place, texts: Any
-) -> Iterator[PlacedProblem]:
+def _translations(languages: Sequence[str], where: Place, texts: Any) -> Iterator[PlacedProblem]:
+    """A text has a version in each language, and in no other."""
     if isinstance(texts, str):
         if len(languages) > 1:
             yield where, f"needs a text in each language: {', '.join(languages)}"
@@ -114,39 +112,20 @@ def _all_texts(value: Any, where: Place = ()) -> Iterator[tuple[Place, Any]]:
     """Every text for respondents, with its place."""
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            yield from _texts_of(name, getattr(value, name), (*where, name))
+            part, place = getattr(value, name), (*where, name)
+            if name in _TEXTS and part is not None:
+                yield place, part
+            elif name in ("labels", "answers") and part is not None:
+                yield from (((*place, key), item) for key, item in _items(part))
+            else:
+                yield from _all_texts(part, place)
     elif isinstance(value, tuple | Mapping):
-        items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for key, item in items:
+        for key, item in _items(value):
             yield from _all_texts(item, (*where, key))
 
 
-def _texts_of(name: str, value: Any, where: Place) -> Iterator[tuple[Place, Any]]:
-    if name in _TEXTS and value is not None:
-        yield where, value
-    elif name in ("labels", "answers") and value is not None:
-        items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        yield from (((*where, key), item) for key, item in items)
-    else:
-        yield from _all_texts(value, where)
-
-
-def _questions(survey: Survey) -> Iterator[PlacedProblem]:
-    taken: set[str] = set()
-    for number, question in enumerate(survey.questions):
-        where: Place = ("questions", number)
-        try:
-            names = {question.name} | {a.name for a in question.attributes}
-        except SchemaError as error:
-            yield where, str(error)
-            continue
-        if len(set(question.answers)) < len(question.answers):
-            yield (*where, "categories"), "the names of categories must be distinct"
-        if names & taken:
-            shown = min(names & taken)
-            yield (*where, "name"), f"the name {shown!r} is taken by another question"
-        taken |= names
-        yield from (((*where, key), message) for key, message in question.problems())
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    return value.items() if isinstance(value, Mapping) else enumerate(value)
 
 
 def _shown(survey: Survey, question: Any) -> tuple[str, ...]:
@@ -212,29 +191,30 @@ UNDISGUISED = "is sensitive, but no group disguises it"
 _ROUNDING = 1e-9
 
 
-@dataclass
 class ValidQuestions:
-    """The valid questions, their attributes, and the names of the invalid questions."""
+    """The valid questions of a survey, their attributes, and the names of the invalid questions.
 
-    questions: list[Any] = field(default_factory=list)
-    attributes: dict[str, Attribute] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)
+    A question is valid if it has attributes whose names are not taken.
+    """
 
-    @classmethod
-    def of(cls, survey: Survey) -> ValidQuestions:
-        """A question is valid if it has attributes whose names are not taken."""
-        valid = cls()
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self.questions: list[Any] = []
+        self.attributes: dict[str, Attribute] = {}
+        self.broken: set[str] = set()
+        #: What is wrong with single questions.
+        self.problems: list[PlacedProblem] = []
         taken: set[str] = set()
-        for question in survey.questions:
+        for number, question in enumerate(survey.questions):
             attributes = attributes_or_none(question)
             names = {question.name, *(a.name for a in attributes or ())}
+            self.problems += _question(question, ("questions", number), names & taken)
             if attributes is None or names & taken:
-                valid.broken.add(question.name)
+                self.broken.add(question.name)
             else:
-                valid.questions.append(question)
-                valid.attributes |= {a.name: a for a in attributes}
+                self.questions.append(question)
+                self.attributes |= {a.name: a for a in attributes}
             taken |= names
-        return valid
 
     def attributes_of(self, group: Any) -> tuple[str, ...]:
         """The attributes of a group."""
@@ -259,20 +239,34 @@ def attributes_or_none(question: Any) -> tuple[Attribute, ...] | None:
     return attributes
 
 
-def _groups(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
+def _question(question: Any, where: Place, taken: set[str]) -> Iterator[PlacedProblem]:
+    """What is wrong with a question, of whose names some are taken."""
+    try:
+        _ = question.attributes
+    except SchemaError as error:
+        yield where, str(error)
+        return
+    if len(set(question.answers)) < len(question.answers):
+        yield (*where, "categories"), "the names of categories must be distinct"
+    if taken:
+        yield (*where, "name"), f"the name {min(taken)!r} is taken by another question"
+    yield from (((*where, key), message) for key, message in question.problems())
+
+
+def _groups(valid: ValidQuestions) -> Iterator[PlacedProblem]:
     """Problems between groups and questions, of each group's coin, and of the control."""
-    unfit: set[int] = set()
-    for place, message in _membership(survey, valid):
-        unfit |= {int(place[1])} if place[0] == "groups" else set()
-        yield place, message
-    for number, group in enumerate(survey.groups):
+    membership = list(_membership(valid))
+    yield from membership
+    unfit = {place[1] for place, _ in membership if place[0] == "groups"}
+    for number, group in enumerate(valid.survey.groups):
         if number not in unfit and not any(map(valid.doubts, group.questions)):
-            yield from _group(survey, valid, number, group)
-    yield from _control(survey, valid)
+            yield from _group(valid, group, ("groups", number))
+    yield from _control(valid)
 
 
-def _membership(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
+def _membership(valid: ValidQuestions) -> Iterator[PlacedProblem]:
     """Groups name existing questions, each once; sensitive questions are disguised."""
+    survey = valid.survey
     names = dict.fromkeys((*(q.name for q in survey.questions), *valid.attributes))
     disguised: set[str] = set()
     seen: dict[str, int] = {}
@@ -289,9 +283,10 @@ def _membership(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem
             seen.setdefault(name, number)
             disguised |= set() if group.family == "truthful" else {name}
     for number, question in enumerate(survey.questions):
-        attributes = attributes_or_none(question) or ()
-        bare = [a.name for a in attributes if a.name not in disguised]
-        if question.sensitive and bare and question.name not in valid.broken:
+        if not question.sensitive or question.name in valid.broken:
+            continue
+        bare = [a.name for a in question.attributes if a.name not in disguised]
+        if bare:
             yield (
                 ("questions", number),
                 f"{bare[0]!r} {UNDISGUISED}; put it in a group whose family is not truthful, or "
@@ -299,13 +294,10 @@ def _membership(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem
             )
 
 
-def _group(
-    survey: Survey, valid: ValidQuestions, number: int, group: Any
-) -> Iterator[PlacedProblem]:
-    where: Place = ("groups", number)
+def _group(valid: ValidQuestions, group: Any, where: Place) -> Iterator[PlacedProblem]:
     personal = list(_personal(valid, group, where))
+    yield from personal
     if personal:
-        yield from personal
         return
     try:
         design = _group_design(valid, group)
@@ -316,14 +308,14 @@ def _group(
     for name in design.schema.names:
         if name in sensitive and _reveals(design, name):
             yield (
-                (*where, _main(group)),
+                (*where, group.main),
                 f"every report reveals the truth, but {name!r} is sensitive; use another "
                 "value, or write sensitive: false in the question",
             )
             break
-    fault = _device_fault(survey.device, design, _main(group), partial(_at, valid, group))
+    fault = _device_fault(valid, group, design)
     if fault:
-        yield (*where, _main(group)), fault
+        yield (*where, group.main), fault
 
 
 def _reveals(design: Design, name: str) -> bool:
@@ -342,15 +334,10 @@ def _reveals(design: Design, name: str) -> bool:
 def _parameter(group: Any, message: str) -> Place:
     """The key of the group in the error of a coin, as in 'related: theta must ...'."""
     if "cannot be reconstructed" in message:
-        return (_main(group),)
+        return (group.main,)
     match = re.search(rf"\b{group.family}: (\w+)", message)
     key = match[1] if match else ""
     return (key,) if hasattr(group, key) or hasattr(group, key + "_") else ()
-
-
-def _main(group: Any) -> str:
-    """The key with the main parameter."""
-    return next(iter(group.parameters), "family").rstrip("_")
 
 
 def _group_design(valid: ValidQuestions, group: Any) -> Design:
@@ -361,15 +348,6 @@ def _group_design(valid: ValidQuestions, group: Any) -> Design:
     for designed in design.groups:
         design.channel(designed.attributes).require_reconstructable()
     return design
-
-
-def _at(valid: ValidQuestions, group: Any, theta: Any) -> Design | None:
-    """The group with another theta; None if it cannot be reconstructed."""
-    other = group.at(theta)
-    try:
-        return None if other is None else _group_design(valid, other)
-    except DesignError:
-        return None
 
 
 def _personal(valid: ValidQuestions, group: Any, where: Place) -> Iterator[PlacedProblem]:
@@ -393,11 +371,11 @@ def _personal(valid: ValidQuestions, group: Any, where: Place) -> Iterator[Place
                 yield (*at, key), f"{what}, got {len(listed)}"
 
 
-def _control(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
-    if survey.control is None:
+def _control(valid: ValidQuestions) -> Iterator[PlacedProblem]:
+    control = valid.survey.control
+    if control is None:
         return
-    name, shares = survey.control.question, survey.control.distribution
-    where = ("control", "distribution")
+    name, shares, where = control.question, control.distribution, ("control", "distribution")
     try:
         probabilities(shares, "the distribution")
     except DesignError as error:
@@ -430,35 +408,31 @@ _PARTS = {"coin": "halves", "die": "sixths", "birth_month": "twelfths"}
 _NAMES = {"coin": "a coin toss", "die": "a die roll", "birth_month": "a birth month"}
 
 
-def _device_fault(
-    device: str, design: Design, main: str, at: Callable[[Fraction], Design | None]
-) -> str | None:
-    """Why a device cannot decide a design's coins, with the nearest possible thetas.
-
-    `main` is the name of the parameter, such as theta; `at` gives the same design with another
-    value of it, None if there is none or it is singular.
-    """
+def _device_fault(valid: ValidQuestions, group: Any, design: Design) -> str | None:
+    """Why the survey's device cannot decide a group's coins, with the nearest possible thetas."""
+    device = valid.survey.device
     unfit = _unfit(design, OUTCOMES[device]) if device in OUTCOMES else []
     if not unfit:
         return None
-    group = design.groups[0]
-    theta = group.coin.strategies(design.attributes_of(group))[0][0]
     what = f"{_NAMES[device]} gives only {_PARTS[device]}, not {unfit[0]}"
-    near = _nearest(OUTCOMES[device], theta, at)
+    first = design.groups[0]
+    theta = first.coin.strategies(design.attributes_of(first))[0][0]
+    near = _nearest(valid, group, theta)
     if near:
-        return f"{what}; the nearest possible {main}: {' or '.join(map(str, near))}"
+        return f"{what}; the nearest possible {group.main}: {' or '.join(map(str, near))}"
     split = " or throw: each" if any(len(g.attributes) > 1 for g in design.groups) else ""
-    if main in MOVABLE:
-        return f"{what}; no {main} works here: use another family, another device{split}"
+    if group.movable:
+        return f"{what}; no {group.main} works here: use another family, another device{split}"
     return f"{what}; use other probabilities, another family, another device{split}"
 
 
-def _nearest(
-    outcomes: int, theta: Fraction, at: Callable[[Fraction], Design | None]
-) -> list[Fraction]:
+def _nearest(valid: ValidQuestions, group: Any, theta: Fraction) -> list[Fraction]:
     """Up to two thetas that the device can decide, nearest to this one, in order."""
-    designs = {other: at(other) for other in (Fraction(n, outcomes) for n in range(1, outcomes))}
-    able = [t for t, design in designs.items() if design and not _unfit(design, outcomes)]
+    outcomes, able = OUTCOMES[valid.survey.device], []
+    for other in [Fraction(n, outcomes) for n in range(1, outcomes)] if group.movable else []:
+        with suppress(DesignError):  # it cannot be reconstructed
+            if not _unfit(_group_design(valid, group.at(other)), outcomes):
+                able.append(other)
     return sorted(sorted(able, key=lambda other: abs(other - theta))[:2])
 
 
@@ -501,24 +475,25 @@ _OPTIONAL = (
 _REPLACED = "related, forced, uniform_perturbation, frapp or matrix"
 
 
-def _conditions(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
+def _conditions(valid: ValidQuestions) -> Iterator[PlacedProblem]:
     """Problems of every `asked_if`, and of the groups of conditional questions."""
     earlier: list[str] = []
-    for number, question in enumerate(survey.questions):
+    device = valid.survey.device
+    for number, question in enumerate(valid.survey.questions):
         where: Place = ("questions", number, "asked_if")
         if question.asked_if is not None and question.name not in valid.broken:
-            if survey.device != "browser":
-                yield where, _OWN_DEVICE.format(device=survey.device.replace("_", " "))
+            if device != "browser":
+                yield where, _OWN_DEVICE.format(device=device.replace("_", " "))
             elif question.optional:
                 yield where, _OPTIONAL
             else:
-                yield from _condition(survey, valid, question, earlier, where)
-                yield from _disguise(survey, valid, question, where)
+                yield from _condition(valid, question, earlier, where)
+                yield from _disguise(valid, question, where)
         earlier += [a.name for a in question.attributes] if question in valid.questions else []
 
 
 def _condition(
-    survey: Survey, valid: ValidQuestions, question: Any, earlier: list[str], where: Place
+    valid: ValidQuestions, question: Any, earlier: list[str], where: Place
 ) -> Iterator[PlacedProblem]:
     """Each condition names an earlier attribute, and some of its answers."""
     declined = {a.name for q in valid.questions if q.optional for a in q.attributes}
@@ -541,29 +516,25 @@ def _condition(
                     f"lists every answer of {name!r}, so everybody is asked; list some of them",
                 )
         elif not valid.doubts(name):
-            yield at, _unusable(survey, valid, question, name, earlier)
+            yield at, _unusable(valid, question, name, earlier)
 
 
-def _unusable(
-    survey: Survey, valid: ValidQuestions, question: Any, name: str, earlier: list[str]
-) -> str:
+def _unusable(valid: ValidQuestions, question: Any, name: str, earlier: list[str]) -> str:
     """Why a condition cannot be about this name."""
     if name == question.name or name in [a.name for a in question.attributes]:
         return "a question cannot depend on its own answer"
-    multiple = next((q for q in survey.questions if q.name == name), None)
-    if multiple is not None and multiple.several:
+    multiple = next((q for q in valid.survey.questions if q.name == name and q.several), None)
+    if multiple is not None:
         return f"{name!r} has several answers; name one of them: {multiple.attributes[0].name}: yes"
     if name in valid.attributes:
         return f"{name!r} is asked later; a condition is about earlier questions"
     return unknown("question", name, earlier)
 
 
-def _disguise(
-    survey: Survey, valid: ValidQuestions, question: Any, where: Place
-) -> Iterator[PlacedProblem]:
+def _disguise(valid: ValidQuestions, question: Any, where: Place) -> Iterator[PlacedProblem]:
     """The page must know the answers that decide, and what it fills in must not show."""
     groups: dict[str, Any] = {
-        name: group for group in survey.groups for name in valid.attributes_of(group)
+        name: group for group in valid.survey.groups for name in valid.attributes_of(group)
     }
     for name in question.asked_if:
         if _asks_otherwise(groups.get(name)):
@@ -615,8 +586,9 @@ def _asks_otherwise(group: Any) -> bool:
 # question has its throws to itself: the odds of other questions then never depend on who declined.
 
 
-def _optional(survey: Survey, valid: ValidQuestions) -> Iterator[PlacedProblem]:
+def _optional(valid: ValidQuestions) -> Iterator[PlacedProblem]:
     """An optional question shares no throw with another one and is not the control."""
+    survey = valid.survey
     owner = {a.name: q.name for q in valid.questions for a in q.attributes}
     shared: dict[str, str] = {}
     for group in survey.groups:
