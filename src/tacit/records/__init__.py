@@ -9,85 +9,15 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.records.count_file import read_counts
-    from tacit.records.designs import (
-        Origin,
-        check_origin,
-        check_true,
-        is_database,
-        read_described,
-        read_design,
-        read_design_origin,
-        read_origin,
-        read_text,
-    )
-    from tacit.records.disguise import disguise_files, disguise_spark
-    from tacit.records.engines import count_records, count_reported, engine_of, with_columns
-    from tacit.records.files import (
-        BATCH,
-        check_apart,
-        check_figure,
-        check_out,
-        read_batches,
-        read_batches_by,
-        read_frame,
-        write_bytes,
-        write_frame,
-        write_text,
-        writing_records,
-    )
-    from tacit.records.memory import count, count_codes, count_or_list
-    from tacit.records.memory_limit import limited_memory
-    from tacit.records.paths import Progress
-    from tacit.records.patterns import (
-        CountEngine,
-        PatternsBy,
-        PatternTable,
-        answers_of,
-        count_answers,
-        pair_tables,
-    )
-
-__all__ = [
-    "BATCH",
-    "CountEngine",
-    "Origin",
-    "PatternTable",
-    "PatternsBy",
-    "Progress",
-    "answers_of",
-    "check_apart",
-    "check_figure",
-    "check_origin",
-    "check_out",
-    "check_true",
-    "count",
-    "count_answers",
-    "count_codes",
-    "count_or_list",
-    "count_records",
-    "count_reported",
-    "disguise_files",
-    "disguise_spark",
-    "engine_of",
-    "is_database",
-    "limited_memory",
-    "pair_tables",
-    "read_batches",
-    "read_batches_by",
-    "read_counts",
-    "read_described",
-    "read_design",
-    "read_design_origin",
-    "read_frame",
-    "read_origin",
-    "read_text",
-    "with_columns",
-    "write_bytes",
-    "write_frame",
-    "write_text",
-    "writing_records",
-]
+    from tacit.records.count_file import *  # noqa: F403
+    from tacit.records.designs import *  # noqa: F403
+    from tacit.records.disguise import *  # noqa: F403
+    from tacit.records.engines import *  # noqa: F403
+    from tacit.records.files import *  # noqa: F403
+    from tacit.records.memory import *  # noqa: F403
+    from tacit.records.memory_limit import *  # noqa: F403
+    from tacit.records.paths import *  # noqa: F403
+    from tacit.records.patterns import *  # noqa: F403
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -28,7 +28,7 @@ from tacit.records import Origin, write_bytes
 from tacit.records.paths import COUNTS, check_readable, reading
 from tacit.records.patterns import PatternTable, sorted_patterns
 
-FORMAT = DocumentFormat(
+_FORMAT = DocumentFormat(
     "counts", "count file", (("design", "attributes", "n_records", "parts"),), ("title",)
 )
 _KEY = b"tacit-counts"
@@ -97,7 +97,7 @@ class StoredCounts:
     def write(self, path: str | Path) -> None:
         """Write the file, completely or not at all."""
         check_suffix(Path(path))
-        content = FORMAT.header | {"design": self.origin.design}
+        content = _FORMAT.header | {"design": self.origin.design}
         if self.origin.title is not None:
             content["title"] = self.origin.title
         content |= self.table.schema.to_dict() | {"n_records": self.table.n_records}
@@ -141,7 +141,7 @@ def read_counts(path: str | Path) -> StoredCounts:
     if text is None:
         raise FileError(f"{path}: not a count file; make one with tacit count")
     try:
-        content = read_document(text.decode(errors="replace"), FORMAT)
+        content = read_document(text.decode(errors="replace"), _FORMAT)
         schema = Schema.from_dict({"attributes": content["attributes"]})
         origin = Origin(str(content["design"]), content.get("title"))
         parts = tuple(CountedPart(str(name), str(mark)) for name, mark in content["parts"])

@@ -21,19 +21,9 @@ from typing import Any, TypeVar
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError, TacitError
 from tacit.output.json_documents import DocumentFormat, read_document
-from tacit.records.paths import (
-    ARROW,
-    PARQUET,
-    PARQUET_MARK,
-    SUFFIXES,
-    check_readable,
-    is_url,
-    kind_of,
-    reading,
-    record_files,
-)
+from tacit.records import paths
 
-FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),), ("title",))
+_FORMAT = DocumentFormat("origin", "note on the origin of records", (("design",),), ("title",))
 SUFFIX = ".origin.json"
 #: The key of the note in Parquet's metadata.
 KEY = b"tacit"
@@ -54,7 +44,7 @@ class Origin:
 
     def to_json(self) -> str:
         """The note."""
-        content = FORMAT.header | {"design": self.design}
+        content = _FORMAT.header | {"design": self.design}
         if self.title is not None:
             content["title"] = self.title
         return json.dumps(content, ensure_ascii=False) + "\n"
@@ -62,10 +52,10 @@ class Origin:
     @classmethod
     def from_json(cls, text: str) -> Origin:
         """The origin in a note."""
-        content = read_document(text, FORMAT)
+        content = read_document(text, _FORMAT)
         design, title = content["design"], content.get("title")
         if not isinstance(design, str) or not isinstance(title, str | None):
-            raise FileError(f"not a {FORMAT.name}: the design and the title must be text")
+            raise FileError(f"not a {_FORMAT.name}: the design and the title must be text")
         return cls(design, title)
 
 
@@ -77,13 +67,13 @@ def note_beside(path: Path) -> Path:
 def read_origin(path: str | Path) -> Origin | None:
     """The origin noted for a file of records; None if there is no note."""
     path = Path(path)
-    if kind_of(path) == PARQUET:
+    if paths.kind_of(path) == paths.PARQUET:
         from tacit.records.files import parquet_metadata  # Arrow is slow to start
 
         noted = parquet_metadata(path).get(KEY)
         return None if noted is None else _parsed(path, noted.decode(errors="replace"))
     note = note_beside(path)
-    with reading(note):
+    with paths.reading(note):
         return _parsed(note, note.read_text(encoding="utf-8")) if note.exists() else None
 
 
@@ -104,9 +94,9 @@ def check_origin(path: str | Path, expected: Origin, given: str = "the design gi
 
 def check_origins(records: Any, design: Design) -> None:
     """Raise if a file holds reports of another design."""
-    if isinstance(records, str | os.PathLike) and not is_url(records):
-        for path in record_files(records):
-            if path.suffix not in ARROW:
+    if isinstance(records, str | os.PathLike) and not paths.is_url(records):
+        for path in paths.record_files(records):
+            if path.suffix not in paths.ARROW:
                 check_origin(path, Origin(design.fingerprint))
 
 
@@ -120,7 +110,7 @@ def check_true(path: str | Path, use: str) -> None:
 def _if_stale(path: str | Path) -> str:
     """What to do if another program has replaced a CSV file and left its note."""
     path = Path(path)
-    if kind_of(path) == PARQUET:
+    if paths.kind_of(path) == paths.PARQUET:
         return ""
     return f"; {note_beside(path)} says so: delete it if it belongs to an older {path.name}"
 
@@ -214,8 +204,8 @@ def read_described(path: str | Path, parse: Callable[[str], Value], kind: str) -
 def read_text(path: str | Path) -> str:
     """The UTF-8 text of a file, which must not be empty."""
     path = Path(path)
-    check_readable(path)
-    with reading(path):
+    paths.check_readable(path)
+    with paths.reading(path):
         return path.read_text(encoding="utf-8-sig")
 
 
@@ -244,7 +234,7 @@ def _kind(path: Path) -> str | None:
         content = path.read_bytes()
     except OSError:
         return None
-    if path.name.lower().endswith(SUFFIXES) or content.startswith(PARQUET_MARK):
+    if path.name.lower().endswith(paths.SUFFIXES) or content.startswith(paths.PARQUET_MARK):
         return "records"
     text = content.decode("utf-8-sig", errors="replace")
     if path.suffix.lower() in (".yaml", ".yml") or _SURVEY_LINE.search(text):

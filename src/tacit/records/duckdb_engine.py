@@ -24,22 +24,13 @@ from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
-from tacit.records import Progress
+from tacit.records import Progress, queries
 from tacit.records.files import records_in_parquet
 from tacit.records.keys import key_runs
 from tacit.records.memory_limit import is_limited, limited, needs_more, unfinished
 from tacit.records.paths import PARQUET, check_columns, check_parquet, partition_keys
 from tacit.records.patterns import common_columns
-from tacit.records.queries import (
-    ColumnKind,
-    QueryEngine,
-    cancellable,
-    category_values,
-    consecutive,
-    missing_values,
-    unknown_value,
-    wrong_type,
-)
+from tacit.records.queries import ColumnKind
 
 _NULL = "CAST(NULL AS BIGINT)"
 #: Columns that are grouped as they are: it costs less to code their groups than their cells.
@@ -63,7 +54,7 @@ class FilePart:
     partitioned: bool
 
 
-class DuckDBFiles(QueryEngine):
+class DuckDBFiles(queries.QueryEngine):
     """Files of one kind, all Parquet or all Arrow."""
 
     def __init__(
@@ -195,10 +186,10 @@ class DuckDBFiles(QueryEngine):
                     present = f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
                     value, n = _fetched(connection, present, "fetchone")
                     if n and value == value:  # not NaN
-                        raise unknown_value(value, attribute)
+                        raise queries.unknown_value(value, attribute)
                     (n,) = _fetched(connection, f"SELECT count(*) {bad}", "fetchone")
                     if n:
-                        raise missing_values(n, attribute)
+                        raise queries.missing_values(n, attribute)
         raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
 
 
@@ -210,7 +201,7 @@ def _fetched(
     def work() -> Any:
         return getattr(connection.execute(sql), fetch)()
 
-    return cancellable(work, connection.interrupt, look)
+    return queries.cancellable(work, connection.interrupt, look)
 
 
 def _check_case(path: Path, columns: Sequence[str]) -> None:
@@ -244,7 +235,7 @@ def kind_of_arrow(arrow: Any, name: str) -> ColumnKind:
     for kind, allowed in tests.items():
         if any(test(arrow) for test in allowed):
             return kind
-    raise wrong_type(name, arrow)
+    raise queries.wrong_type(name, arrow)
 
 
 @contextmanager
@@ -314,7 +305,7 @@ def code_sql(attribute: Attribute, kind: ColumnKind, cell: str) -> str:
         above = (f"CAST({number} > {literal_sql(edge)} AS BIGINT)" for edge in attribute.edges)
         code = f"({' + '.join(above)})"
     else:
-        code = _looked_up(cell, kind, category_values(attribute, kind))
+        code = _looked_up(cell, kind, queries.category_values(attribute, kind))
     missing = _NULL if attribute.missing is None else str(attribute.code(attribute.missing))
     if missing == _NULL and kind != ColumnKind.FLOAT:
         return code
@@ -345,7 +336,7 @@ def _looked_up(cell: str, kind: ColumnKind, values: dict[Label, int]) -> str:
         cell = f"(CASE WHEN {cell} = trunc({cell}) THEN CAST({cell} AS HUGEINT) END)"
     elif kind == ColumnKind.FLOAT:
         cell = f"CAST({cell} AS DOUBLE)"
-    first = consecutive(values)
+    first = queries.consecutive(values)
     if first is not None:
         last = first + len(values) - 1
         return (

@@ -25,23 +25,9 @@ from tacit.core.imports import optional_imports
 from tacit.core.label_codes import with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
-from tacit.records import Progress
+from tacit.records import Progress, paths
 from tacit.records.designs import check_origins
 from tacit.records.memory import FrameRecords, count_batches, numbers_if_possible
-from tacit.records.paths import (
-    ARROW,
-    CSV,
-    CSV_GZ,
-    PARQUET,
-    check_readable,
-    file_progress,
-    is_counts,
-    is_remote,
-    is_url,
-    kind_of,
-    partition_keys,
-    record_files,
-)
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, common_columns, listed
 
 #: Parquet files with fewer cells take our reader less processor time than DuckDB, and seconds.
@@ -73,7 +59,7 @@ def count_reported(
 
     `records` may also be the path of a count file. `schema` is given if it is not the design's.
     """
-    if is_counts(records):
+    if paths.is_counts(records):
         from tacit.records.count_file import counts_of_design  # Arrow is slow to start
 
         return counts_of_design(Path(records), design.fingerprint)
@@ -96,7 +82,7 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
             raise SchemaError(f"{name!r} is part of the design already; leave it out of columns")
         if name in names[:i]:
             raise SchemaError(f"column {name!r} is given twice; give it once")
-    if is_counts(records) or isinstance(records, PatternTable):
+    if paths.is_counts(records) or isinstance(records, PatternTable):
         raise DataError(
             f"counts have no column {names[0]!r}, only attributes of the design; give the records"
         )
@@ -116,9 +102,9 @@ def engine_of(
     records: Any, schema: Schema, progress: Progress | None = None, design: str | None = None
 ) -> CountEngine:
     """The engine for records of this schema; `design` is the fingerprint that they belong to."""
-    if is_remote(records):
+    if paths.is_remote(records):
         return _remote_engine(records, schema, progress)
-    if is_url(records):
+    if paths.is_url(records):
         if not records.startswith(_DATABASES):
             scheme = records.partition("://")[0]
             raise DataError(f"{scheme}://...: not a database that tacit knows; give postgresql://")
@@ -126,7 +112,7 @@ def engine_of(
             from tacit.records.database_engine import database_records
         return database_records(records, schema, design, progress)
     if isinstance(records, str | os.PathLike):
-        return file_engine(record_files(records), schema, progress)
+        return file_engine(paths.record_files(records), schema, progress)
     return FrameRecords(records, schema)
 
 
@@ -134,12 +120,12 @@ def file_engine(
     files: Sequence[Path], schema: Schema, progress: Progress | None = None
 ) -> CountEngine:
     """The engine for files of one kind."""
-    by_path = any(name in schema for path in files for name in partition_keys(path))
-    arrow = files[0].suffix in ARROW
-    if not arrow and kind_of(files[0]) in (CSV, CSV_GZ):
+    by_path = any(name in schema for path in files for name in paths.partition_keys(path))
+    arrow = files[0].suffix in paths.ARROW
+    if not arrow and paths.kind_of(files[0]) in (paths.CSV, paths.CSV_GZ):
         return ReadFiles(files, schema, progress)
     for path in files:
-        check_readable(path)
+        paths.check_readable(path)
     if arrow:
         return _duckdb_engine(files, schema, progress)
     outlines = [_outline(path) for path in files]
@@ -205,7 +191,7 @@ class ReadFiles(CountEngine):
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
         """Those of DuckDB for Parquet; else every record is a pattern, in the memory of all."""
-        if kind_of(self.files[0]) == PARQUET and find_spec("duckdb"):
+        if paths.kind_of(self.files[0]) == paths.PARQUET and find_spec("duckdb"):
             from tacit.records.duckdb_engine import DuckDBFiles
 
             return DuckDBFiles(self.files, self.schema).patterns_by(columns)
@@ -221,7 +207,7 @@ class ReadFiles(CountEngine):
         codes = np.concatenate([batch.T for batch, _ in batches], axis=1).T
         tables = [_without_dictionaries(table) for _, table in batches]
         values = pa.concat_tables(tables, promote_options="permissive")
-        if kind_of(self.files[0]) in (CSV, CSV_GZ):
+        if paths.kind_of(self.files[0]) in (paths.CSV, paths.CSV_GZ):
             values = numbers_if_possible(values)
         return PatternsBy(listed(codes, self.schema), values, in_order=True)
 
@@ -234,7 +220,7 @@ class ReadFiles(CountEngine):
         return self._batches(self.schema)
 
     def n_records(self) -> int | None:
-        if kind_of(self.files[0]) != PARQUET:
+        if paths.kind_of(self.files[0]) != paths.PARQUET:
             return None
         from tacit.records.files import records_in_parquet
 
@@ -249,7 +235,7 @@ class ReadFiles(CountEngine):
     def _with_progress(self) -> Iterator[tuple[Path, Progress]]:
         """The files, each with its part of the progress."""
         for i, path in enumerate(self.files):
-            yield path, file_progress(self._progress, i, len(self.files))
+            yield path, paths.file_progress(self._progress, i, len(self.files))
 
 
 def _without_dictionaries(table: Any) -> Any:

@@ -34,21 +34,10 @@ from tacit.core.arrays import Codes, Mask
 from tacit.core.label_codes import decode, encode
 from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError, FileError
+from tacit.records import paths
 from tacit.records.designs import KEY, Origin, note_beside
 from tacit.records.memory_limit import limited, unfinished
-from tacit.records.paths import (
-    CSV_GZ,
-    PARQUET,
-    UNREADABLE,
-    Progress,
-    check_columns,
-    check_parquet,
-    check_readable,
-    file_progress,
-    kind_of,
-    reason,
-    record_files,
-)
+from tacit.records.paths import Progress
 
 BATCH = 1 << 18  # records
 LEAST_BATCH = 1 << 15  # the blocks that disguise draws for
@@ -79,11 +68,11 @@ def read_batches(
     Batches are equally long, however the files are laid out (see `batch_records`). Columns are
     found by name, others are not read. Errors name the record in the file.
     """
-    files, some = record_files(source), False
+    files, some = paths.record_files(source), False
     parts = (
         codes
         for i, path in enumerate(files)
-        for codes, _ in _encoded(path, schema, file_progress(progress, i, len(files)))
+        for codes, _ in _encoded(path, schema, paths.file_progress(progress, i, len(files)))
     )
     for codes in rebatched(parts, batch_records(schema)):
         some = True
@@ -129,10 +118,10 @@ def read_batches_by(
 
 def file_columns(path: Path) -> list[str]:
     """The names of the columns of a file."""
-    check_readable(path)
+    paths.check_readable(path)
     with _reading(path):
-        if kind_of(path) == PARQUET:
-            check_parquet(path)
+        if paths.kind_of(path) == paths.PARQUET:
+            paths.check_parquet(path)
             return list(pyarrow.parquet.read_schema(path).names)
         return _header(path).names
 
@@ -140,11 +129,11 @@ def file_columns(path: Path) -> list[str]:
 def read_frame(path: str | Path) -> Any:
     """All records and columns as a PyArrow table, with the types that the cells suggest."""
     path = Path(path)
-    check_readable(path)
-    kind = kind_of(path)
+    paths.check_readable(path)
+    kind = paths.kind_of(path)
     with _reading(path):
-        if kind == PARQUET:
-            check_parquet(path)
+        if kind == paths.PARQUET:
+            paths.check_parquet(path)
             return pyarrow.parquet.read_table(path)
         header = _header(path)
         return pyarrow.csv.read_csv(
@@ -159,8 +148,8 @@ def _encoded(
     path: Path, schema: Schema, progress: Progress, columns: Sequence[str] = ()
 ) -> Iterator[tuple[Codes, Any]]:
     """Codes of the batches as the file gives them, each with other columns."""
-    check_readable(path)
-    read = _parquet_batches if kind_of(path) == PARQUET else _csv_batches
+    paths.check_readable(path)
+    read = _parquet_batches if paths.kind_of(path) == paths.PARQUET else _csv_batches
     done = 0
     for batch in read(path, schema, progress, columns):
         if batch.num_rows:
@@ -185,8 +174,8 @@ def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
         yield
     except pa.ArrowCancelled:
         raise KeyboardInterrupt from None
-    except (pa.ArrowException, *UNREADABLE) as error:
-        raise FileError(f"{path}: {reason(error, ragged)}") from None
+    except (pa.ArrowException, *paths.UNREADABLE) as error:
+        raise FileError(f"{path}: {paths.reason(error, ragged)}") from None
 
 
 # Parquet ------------------------------------------------------------------------------------
@@ -195,14 +184,14 @@ def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
 def parquet_metadata(path: Path) -> dict[bytes, bytes]:
     """The metadata of a Parquet file."""
     with _reading(path):
-        check_parquet(path)
+        paths.check_parquet(path)
         return pyarrow.parquet.read_schema(path).metadata or {}
 
 
 def records_in_parquet(path: Path) -> int:
     """How many records a Parquet file has, by its metadata."""
     with _reading(path):
-        check_parquet(path)
+        paths.check_parquet(path)
         return int(pyarrow.parquet.read_metadata(path).num_rows)
 
 
@@ -210,9 +199,9 @@ def _parquet_batches(
     path: Path, schema: Schema, progress: Progress, columns: Sequence[str]
 ) -> Iterator[Any]:
     with _reading(path):
-        check_parquet(path)
+        paths.check_parquet(path)
         arrow = pyarrow.parquet.read_schema(path)
-    check_columns(path, arrow.names, schema, columns)
+    paths.check_columns(path, arrow.names, schema, columns)
     # Text comes as distinct labels and positions, which is how encode wants it.
     kinds = {name: arrow.field(name).type for name in schema.names}
     texts = [n for n, k in kinds.items() if pa.types.is_string(k) or pa.types.is_large_string(k)]
@@ -232,12 +221,14 @@ def _csv_batches(
 ) -> Iterator[Any]:
     with _reading(path):
         header = _header(path)
-    check_columns(path, header.names, schema, columns)
+    paths.check_columns(path, header.names, schema, columns)
     _check_labels_are_distinct(path, schema)
     size = path.stat().st_size
     ragged: list[Any] = []
     with _reading(path, ragged), pa.OSFile(str(path)) as raw:
-        plain = pa.CompressedInputStream(raw, "gzip") if kind_of(path) == CSV_GZ else raw
+        plain = (
+            pa.CompressedInputStream(raw, "gzip") if paths.kind_of(path) == paths.CSV_GZ else raw
+        )
         for batch in pyarrow.csv.open_csv(plain, **_options(schema, header, ragged, columns)):
             progress(raw.tell() / size)
             cells = [_cells(batch.column(a.name), a) for a in schema]
@@ -247,7 +238,7 @@ def _csv_batches(
 
 def _header(path: Path) -> Header:
     """The first line that is not blank."""
-    opened = gzip.open if kind_of(path) == CSV_GZ else open
+    opened = gzip.open if paths.kind_of(path) == paths.CSV_GZ else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
         for blank, names in enumerate(csv.reader(lines)):
             if names:
@@ -349,7 +340,7 @@ def writing_records(
     design that made the records, if they are reported ones.
     """
     path = Path(path)
-    typed = kind_of(path) == PARQUET
+    typed = paths.kind_of(path) == paths.PARQUET
     labels = (text(label) for a in schema for label in a.categories)
     with _tables(path, labels, origin) as write:
 
@@ -392,7 +383,7 @@ def check_out(path: str | Path | None, *sources: str | Path | None) -> None:
     `sources` are files that are read and must not be overwritten; None is no file.
     """
     if path is not None:
-        kind_of(Path(path))
+        paths.kind_of(Path(path))
         check_apart(path, *sources)
 
 
@@ -433,11 +424,11 @@ def _tables(
     path: Path, labels: Iterable[str], origin: Origin | None = None, private: bool = True
 ) -> Iterator[Callable[[Any], None]]:
     """Write tables of one schema, one after the other; `labels` are all texts that may occur."""
-    kind = kind_of(path)
+    kind = paths.kind_of(path)
     # Arrow quotes all text or none.
     quotes = "none" if all(map(_NEEDS_NO_QUOTES.fullmatch, labels)) else "needed"
     with _noted(path, origin), _atomic(path, private) as stream, ExitStack() as sinks:
-        if kind == CSV_GZ:
+        if kind == paths.CSV_GZ:
             # Without name and time, so that equal records make equal files.
             zipped = gzip.GzipFile("", "wb", GZIP_LEVEL, stream, mtime=0)
             stream = cast("IO[bytes]", sinks.enter_context(zipped))
@@ -445,20 +436,20 @@ def _tables(
 
         def write(table: Any) -> None:
             if not opened:
-                parquet = kind == PARQUET
+                parquet = kind == paths.PARQUET
                 sink = _parquet(stream, table, origin) if parquet else _csv(stream, table, quotes)
                 opened.append(sinks.enter_context(sink))
             opened[0].write_table(table)
 
         yield write
-        if kind != PARQUET:  # the note of older records must not remain
+        if kind != paths.PARQUET:  # the note of older records must not remain
             note_beside(path).unlink(missing_ok=True)
 
 
 @contextmanager
 def _noted(path: Path, origin: Origin | None) -> Iterator[None]:
     """Write the note on the origin of a CSV file, once the file is complete."""
-    if origin is None or kind_of(path) == PARQUET:
+    if origin is None or paths.kind_of(path) == paths.PARQUET:
         yield
         return
     with _atomic(note_beside(path)) as stream:

@@ -20,20 +20,10 @@ from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, TacitError, unknown
-from tacit.records import Progress
+from tacit.records import Progress, queries
 from tacit.records.keys import key_runs
 from tacit.records.patterns import NO_RECORDS, BlockTable
-from tacit.records.queries import (
-    ColumnKind,
-    PartTotals,
-    QueryEngine,
-    cancellable,
-    category_values,
-    consecutive,
-    missing_values,
-    unknown_value,
-    wrong_type,
-)
+from tacit.records.queries import ColumnKind
 
 with optional_imports():
     import ibis
@@ -42,7 +32,7 @@ with optional_imports():
 BLOCK = 1 << 17  # records
 
 
-class IbisRecords(QueryEngine):
+class IbisRecords(queries.QueryEngine):
     """The records of an Ibis table: columns are found by name, others are ignored."""
 
     def __init__(self, table: Any, schema: Schema, progress: Progress | None = None) -> None:
@@ -106,7 +96,7 @@ class IbisRecords(QueryEngine):
         else:  # Spark cancels its jobs itself
             return expression.to_pyarrow()
         tell = self._progress or (lambda _: None)
-        return cancellable(expression.to_pyarrow, cancel, lambda: tell(math.nan))
+        return queries.cancellable(expression.to_pyarrow, cancel, lambda: tell(math.nan))
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a cell that has no category."""
@@ -121,8 +111,8 @@ class IbisRecords(QueryEngine):
                     unlisted = ~absent_cell(cell, kind) & codes[i].isnull()
                     values = self._table.filter(unlisted).select(cell).limit(1).to_pyarrow()
                     if len(values):
-                        raise unknown_value(values.column(0)[0].as_py(), attribute)
-                    raise missing_values(int(n_bad[f"n{i}"]), attribute)
+                        raise queries.unknown_value(values.column(0)[0].as_py(), attribute)
+                    raise queries.missing_values(int(n_bad[f"n{i}"]), attribute)
         raise EngineError("the table has cells without a category, then none; was it changed?")
 
     @contextmanager
@@ -151,7 +141,9 @@ class SparkRecords(IbisRecords):
     def total(self, table: BlockTable) -> npt.NDArray[Any]:
         with self._running():
             frame = self._table.get_backend()._session.sql(self._query)
-            parts = frame.mapInArrow(PartTotals(table, self.schema), "part binary").collect()
+            parts = frame.mapInArrow(
+                queries.PartTotals(table, self.schema), "part binary"
+            ).collect()
         if not parts:
             raise DataError(NO_RECORDS)
         if any(part[0] is None for part in parts):
@@ -199,7 +191,7 @@ def code_expression(cell: Any, attribute: Attribute, kind: ColumnKind) -> Any:
         above, below = ibis.literal(1, "int64"), ibis.literal(0, "int64")
         code = sum(ibis.ifelse(number > edge, above, below) for edge in attribute.edges)
     else:
-        code = _looked_up(cell, kind, category_values(attribute, kind))
+        code = _looked_up(cell, kind, queries.category_values(attribute, kind))
     missing = ibis.null("int64")
     if attribute.missing is not None:
         missing = ibis.literal(attribute.code(attribute.missing), "int64")
@@ -223,7 +215,7 @@ def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
         cell = whole
     elif kind == ColumnKind.FLOAT:
         cell = cell.cast("float64")
-    first = consecutive(values)
+    first = queries.consecutive(values)
     if first is not None and kind != ColumnKind.FLOAT:
         inside = cell.between(first, first + len(values) - 1)
         return ibis.ifelse(inside, cell - ibis.literal(first, "int64"), nothing)
@@ -255,4 +247,4 @@ def kind_of_ibis(type_: Any, name: str) -> ColumnKind:
     for test, kind in kinds.items():
         if getattr(type_, f"is_{test}")():
             return kind
-    raise wrong_type(name, type_)
+    raise queries.wrong_type(name, type_)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, chain
 from operator import mul
 from typing import Any, Literal
 
@@ -120,14 +121,11 @@ def split(keys: Codes, sizes: Sequence[int]) -> Codes:
             part, cells = rest, math.prod(sizes[first:stop])
             if first:
                 rest, part = _divided(rest, cells)
-            _split_part(part.astype(smallest(cells)), sizes[first:stop], block[:, first:stop])
+            part = part.astype(smallest(cells))
+            for i in range(stop - 1, first, -1):
+                part, block[:, i] = _divided(part, sizes[i])
+            block[:, first] = part
     return codes
-
-
-def _split_part(part: Codes, sizes: Sequence[int], codes: Codes) -> None:
-    for i in range(len(sizes) - 1, 0, -1):
-        part, codes[:, i] = _divided(part, sizes[i])
-    codes[:, 0] = part
 
 
 def _divided(keys: Codes, cells: int) -> tuple[Codes, Codes]:
@@ -156,12 +154,12 @@ class _Space:
         return self._arrays[use, dtype][:n]
 
 
-def _spans(sizes: Sequence[int], widest: int) -> list[tuple[int, int]]:
-    """Cut the attributes into runs of at most `widest` with at most 256 cells, if more than one."""
+def _spans(sizes: Sequence[int], widest: int, cells: int = BYTE_CELLS) -> list[tuple[int, int]]:
+    """Cut the attributes into runs of at most `widest` with so many cells, if more than one."""
     spans, start = [], 0
     for stop in range(1, len(sizes) + 1):
         full = stop - start == widest
-        if full or math.prod(sizes[start : stop + 1]) > BYTE_CELLS or stop == len(sizes):
+        if full or math.prod(sizes[start : stop + 1]) > cells or stop == len(sizes):
             spans.append((start, stop))
             start = stop
     return spans
@@ -346,6 +344,107 @@ def _reach(sizes: Sequence[int], cells: int) -> int:
     return sum(product <= cells for product in accumulate(sizes, mul))
 
 
+# Counting -----------------------------------------------------------------------------------
+
+DENSE_CELLS = 1 << 22  # 16 MB of counts
+ALWAYS_DENSE = 1 << 16
+SORT_BLOCK = 1 << 20  # records
+BUFFERED = 1 << 22  # keys that are sorted at once if records come in batches
+
+
+def counted(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """The distinct records with multiplicities.
+
+    A schema of few cells is counted cell by cell; otherwise blocks of records are sorted and their
+    tables merged. Beside the records and the result this takes some tens of megabytes.
+    """
+    return _counter(len(codes), sizes)(codes, sizes)
+
+
+def counted_batches(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Counted:
+    """The same from batches: each record becomes a key at once, keys become codes at the end."""
+    cells = math.prod(sizes)
+    if cells <= DENSE_CELLS:
+        return _cells_of(batches, sizes, np.uint64)
+    if cells <= KEY_CELLS:
+        keys, counts = combined(_key_tables(batches, sizes), merged_keys)
+        return split(keys, sizes), counts
+    tables = (distinct(codes, sizes) for codes in batches)
+    return combined(tables, partial(merged, sizes=sizes))
+
+
+def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:
+    """The way to count n records of this schema."""
+    cells = math.prod(sizes)
+    if cells <= min(DENSE_CELLS, max(ALWAYS_DENSE, 4 * n)):
+        return _by_cell
+    return _by_key if cells <= KEY_CELLS else _by_rank
+
+
+def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """Few cells: add 1 to the cell of each record. Narrow counts keep the table in the cache."""
+    return _cells_of([codes], sizes, np.uint32 if len(codes) < 1 << 32 else np.uint64)
+
+
+def _cells_of(
+    batches: Iterable[Codes], sizes: tuple[int, ...], kind: type[np.unsignedinteger[Any]]
+) -> Counted:
+    table = np.zeros(math.prod(sizes), kind)
+    index = np.empty(COLUMN_BLOCK, np.intp)
+    for codes in batches:
+        for keys in key_blocks(codes, sizes, in_order=False):
+            index[: len(keys)] = keys
+            np.add.at(table, index[: len(keys)], kind(1))
+    cells = np.flatnonzero(table)
+    keys = cells.astype(smallest(len(table)))
+    return split(keys, sizes), table[cells].astype(np.int64)
+
+
+def _key_tables(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Iterator[Counted]:
+    """Tables of distinct keys, each of so many records that a sort is worth it."""
+    room = np.empty(BUFFERED, smallest(math.prod(sizes)))
+    used = 0
+    for codes in batches:
+        for keys in key_blocks(codes, sizes, in_order=False):
+            if used + len(keys) > BUFFERED:
+                yield distinct_keys(room[:used])
+                used = 0
+            room[used : used + len(keys)] = keys
+            used += len(keys)
+    yield distinct_keys(room[:used])
+
+
+def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """At most 2^64 cells: sort the keys."""
+    keys, counts = _in_blocks(
+        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
+    )
+    return split(keys, sizes), counts
+
+
+def _by_rank(codes: Codes, sizes: tuple[int, ...]) -> Counted:
+    """Any number of cells: sort the records."""
+    return _in_blocks(codes, partial(distinct, sizes=sizes), partial(merged, sizes=sizes))
+
+
+def _in_blocks(
+    codes: Codes,
+    table: Callable[[Codes], Counted],
+    merge: Callable[[Sequence[Counted]], Counted],
+) -> Counted:
+    """One table from those of blocks.
+
+    Where most records of the first block are distinct the table will be about as long as the
+    records: blocks would save no memory and all are sorted at once.
+    """
+    first = table(codes[:SORT_BLOCK])
+    if len(codes) > SORT_BLOCK and 2 * len(first[1]) > SORT_BLOCK:
+        return table(codes)
+    others = range(SORT_BLOCK, len(codes), SORT_BLOCK)
+    rest = (table(codes[start : start + SORT_BLOCK]) for start in others)
+    return combined(chain([first], rest), merge)
+
+
 # Keys that an engine groups by and sends ------------------------------------------------------
 
 KEY_LIMIT = 1 << 63
@@ -353,12 +452,7 @@ KEY_LIMIT = 1 << 63
 
 def key_runs(sizes: Sequence[int]) -> list[range]:
     """Runs of attributes, each with fewer than 2^63 cells."""
-    runs, start = [], 0
-    for stop in range(1, len(sizes) + 1):
-        if stop == len(sizes) or math.prod(sizes[start : stop + 1]) >= KEY_LIMIT:
-            runs.append(range(start, stop))
-            start = stop
-    return runs
+    return [range(*span) for span in _spans(sizes, len(sizes), KEY_LIMIT - 1)]
 
 
 def codes_of_keys(keys: Sequence[npt.NDArray[np.int64]], schema: Schema) -> Codes:

@@ -6,10 +6,7 @@ tables merged. Beside the records and the result this takes some tens of megabyt
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +15,7 @@ from tacit.core.arrays import Codes
 from tacit.core.label_codes import encode, with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError
-from tacit.records.keys import (
-    COLUMN_BLOCK,
-    KEY_CELLS,
-    Counted,
-    all_keys,
-    combined,
-    distinct,
-    distinct_keys,
-    key_blocks,
-    merged,
-    merged_keys,
-    smallest,
-    split,
-)
+from tacit.records.keys import counted, counted_batches, distinct
 from tacit.records.patterns import (
     CountEngine,
     PatternsBy,
@@ -42,11 +26,6 @@ from tacit.records.patterns import (
     mostly_distinct,
 )
 
-DENSE_CELLS = 1 << 22  # 16 MB of counts
-ALWAYS_DENSE = 1 << 16
-SORT_BLOCK = 1 << 20  # records
-BUFFERED = 1 << 22  # keys that are sorted at once if records come in batches
-
 
 def count(codes: Codes, schema: Schema) -> PatternTable:
     """The table of distinct records with multiplicities, exact for any schema.
@@ -55,23 +34,12 @@ def count(codes: Codes, schema: Schema) -> PatternTable:
     them. No records: an error, there is nothing to estimate from.
     """
     _check(codes, schema)
-    return PatternTable(schema, *_counter(len(codes), schema.sizes)(codes, schema.sizes))
+    return PatternTable(schema, *counted(codes, schema.sizes))
 
 
 def count_batches(batches: Iterable[Codes], schema: Schema) -> PatternTable:
-    """The same from batches of codes, at least one; takes the memory of a batch and of the table.
-
-    Each record becomes a key at once, and keys become patterns only at the end.
-    """
-    sizes = schema.sizes
-    cells = math.prod(sizes)
-    if cells <= DENSE_CELLS:
-        return PatternTable(schema, *_cells_of(batches, sizes, np.uint64))
-    if cells <= KEY_CELLS:
-        keys, counts = combined(_key_tables(batches, sizes), merged_keys)
-        return PatternTable(schema, split(keys, sizes), counts)
-    tables = (distinct(codes, sizes) for codes in batches)
-    return PatternTable(schema, *combined(tables, partial(merged, sizes=sizes)))
+    """The same from batches of codes, at least one; takes the memory of a batch and of the table."""
+    return PatternTable(schema, *counted_batches(batches, schema.sizes))
 
 
 def count_codes(codes: Codes, schema: Schema) -> PatternTable:
@@ -92,14 +60,6 @@ def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
     return listed(codes, schema)
 
 
-def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:
-    """The way to count n records of this schema."""
-    cells = math.prod(sizes)
-    if cells <= min(DENSE_CELLS, max(ALWAYS_DENSE, 4 * n)):
-        return _by_cell
-    return _by_key if cells <= KEY_CELLS else _by_rank
-
-
 def _check(codes: Codes, schema: Schema) -> None:
     if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
         came = getattr(codes, "dtype", type(codes).__name__)
@@ -109,70 +69,6 @@ def _check(codes: Codes, schema: Schema) -> None:
         raise DataError(f"codes must be records x {len(schema.names)} attributes, got {came}")
     if not len(codes):
         raise DataError("there are no records to count; at least one is needed")
-
-
-def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """Few cells: add 1 to the cell of each record. Narrow counts keep the table in the cache."""
-    return _cells_of([codes], sizes, np.uint32 if len(codes) < 1 << 32 else np.uint64)
-
-
-def _cells_of(
-    batches: Iterable[Codes], sizes: tuple[int, ...], kind: type[np.unsignedinteger[Any]]
-) -> Counted:
-    table = np.zeros(math.prod(sizes), kind)
-    index = np.empty(COLUMN_BLOCK, np.intp)
-    for codes in batches:
-        for keys in key_blocks(codes, sizes, in_order=False):
-            index[: len(keys)] = keys
-            np.add.at(table, index[: len(keys)], kind(1))
-    cells = np.flatnonzero(table)
-    keys = cells.astype(smallest(len(table)))
-    return split(keys, sizes), table[cells].astype(np.int64)
-
-
-def _key_tables(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Iterator[Counted]:
-    """Tables of distinct keys, each of so many records that a sort is worth it."""
-    room = np.empty(BUFFERED, smallest(math.prod(sizes)))
-    used = 0
-    for codes in batches:
-        for keys in key_blocks(codes, sizes, in_order=False):
-            if used + len(keys) > BUFFERED:
-                yield distinct_keys(room[:used])
-                used = 0
-            room[used : used + len(keys)] = keys
-            used += len(keys)
-    yield distinct_keys(room[:used])
-
-
-def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """At most 2^64 cells: sort the keys."""
-    keys, counts = _in_blocks(
-        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
-    )
-    return split(keys, sizes), counts
-
-
-def _by_rank(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """Any number of cells: sort the records."""
-    return _in_blocks(codes, partial(distinct, sizes=sizes), partial(merged, sizes=sizes))
-
-
-def _in_blocks(
-    codes: Codes,
-    table: Callable[[Codes], Counted],
-    merge: Callable[[Sequence[Counted]], Counted],
-) -> Counted:
-    """One table from those of blocks.
-
-    Where most records of the first block are distinct the table will be about as long as the
-    records: blocks would save no memory and all are sorted at once.
-    """
-    first = table(codes[:SORT_BLOCK])
-    if len(codes) > SORT_BLOCK and 2 * len(first[1]) > SORT_BLOCK:
-        return table(codes)
-    others = range(SORT_BLOCK, len(codes), SORT_BLOCK)
-    rest = (table(codes[start : start + SORT_BLOCK]) for start in others)
-    return combined(chain([first], rest), merge)
 
 
 def grouped(codes: Codes, schema: Schema, table: Any) -> PatternsBy:

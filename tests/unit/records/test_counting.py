@@ -11,7 +11,7 @@ import pytest
 
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.records import PatternTable, count, count_or_list, memory
+from tacit.records import PatternTable, count, count_or_list, keys, memory
 from tacit.records.keys import COLUMN_BLOCK, all_keys, split
 
 Codes = npt.NDArray[np.integer]
@@ -78,7 +78,7 @@ def test_patterns_and_counts_are_those_of_numpy_unique(name: str, order: str) ->
 @pytest.mark.parametrize("counter", ["_by_cell", "_by_key", "_by_rank"])
 def test_every_way_of_counting_gives_the_same_table(counter: str, order: str) -> None:
     codes, patterns, counts = more_than_a_block()
-    found, counted = getattr(memory, counter)(np.asarray(codes, order=order), SIZES["mixed"])
+    found, counted = getattr(keys, counter)(np.asarray(codes, order=order), SIZES["mixed"])
     assert np.array_equal(found, patterns)
     assert counted.tolist() == counts.tolist()
 
@@ -97,7 +97,7 @@ def test_every_way_of_counting_gives_the_same_table(counter: str, order: str) ->
 def test_the_way_of_counting_follows_the_number_of_cells(
     sizes: tuple[int, ...], n: int, counter: str
 ) -> None:
-    assert memory._counter(n, sizes).__name__ == counter
+    assert keys._counter(n, sizes).__name__ == counter
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 1000], ids=["distinct", "some", "few patterns"])
@@ -105,7 +105,7 @@ def test_the_way_of_counting_follows_the_number_of_cells(
 def test_blocks_are_merged_into_one_table(
     name: str, repeats: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "SORT_BLOCK", 512)
+    monkeypatch.setattr(keys, "SORT_BLOCK", 512)
     codes = records(SIZES[name], 5001, repeats=repeats)
     assert_counts(count(codes, schema_of(SIZES[name])), codes)
 
@@ -115,7 +115,7 @@ def test_blocks_are_merged_into_one_table(
 def test_batches_of_records_are_counted_as_all_at_once(
     name: str, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "BUFFERED", 1 << 12)
+    monkeypatch.setattr(keys, "BUFFERED", 1 << 12)
     codes = records(SIZES[name], 5001)
     parts = (np.asarray(part, order=order) for part in np.split(codes, [1, 700, 3000]))
     assert_counts(memory.count_batches(parts, schema_of(SIZES[name])), codes)
