@@ -18,7 +18,7 @@ from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
 from tacit.core.design import Design
 from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
-from tacit.reconstruction.tables import left_inverse
+from tacit.reconstruction.left_inverse import left_inverse
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks
 

@@ -28,7 +28,9 @@ __getattr__, __dir__ = lazy_names(
             "read_design_origin read_origin read_text"
         ),
         "tacit.records.disguise": "disguise_files disguise_spark",
-        "tacit.records.engines": "count_records count_reported engine_of with_columns",
+        "tacit.records.engines": (
+            "check_origins count_records count_reported engine_of with_columns"
+        ),
         "tacit.records.files": (
             "BATCH check_apart check_figure check_out read_batches read_batches_by read_frame "
             "write_bytes write_frame write_text writing_records"

@@ -30,7 +30,7 @@ _ROWS = 1 << 16
 
 
 def database_records(
-    url: str, schema: Schema, design: str | None, progress: Progress | None = None
+    url: str, schema: Schema, design: Design | None, progress: Progress | None = None
 ) -> CountEngine:
     """The records at a URL; responses of the service are those of the design given."""
     address, _, table = url.partition("#")
@@ -38,7 +38,7 @@ def database_records(
         return DatabaseTable(address, table, schema, progress)
     if design is None:
         raise DataError(f"{shown(url)}: which table? give it as {shown(url)}#TABLE")
-    return StoredResponses(address, schema, design)
+    return StoredResponses(address, schema, design.fingerprint)
 
 
 def shown(url: str) -> str:

@@ -11,12 +11,11 @@ file beside it: `reported.csv.origin.json`. A file without a note may come from 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError, TacitError
@@ -90,14 +89,6 @@ def check_origin(path: str | Path, expected: Origin, given: str = "the design gi
             f"{_if_stale(path)}"
         )
     return origin is not None
-
-
-def check_origins(records: Any, design: Design) -> None:
-    """Raise if a file holds reports of another design."""
-    if isinstance(records, str | os.PathLike) and not paths.is_url(records):
-        for path in paths.record_files(records):
-            if path.suffix not in paths.ARROW:
-                check_origin(path, Origin(design.fingerprint))
 
 
 def check_true(path: str | Path, use: str) -> None:

@@ -26,7 +26,7 @@ from tacit.core.label_codes import with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
 from tacit.records import Progress, paths
-from tacit.records.designs import check_origins
+from tacit.records.designs import Origin, check_origin
 from tacit.records.memory import FrameRecords, count_batches, numbers_if_possible
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, common_columns, listed
 
@@ -64,7 +64,7 @@ def count_reported(
 
         return counts_of_design(Path(records), design.fingerprint)
     check_origins(records, design)
-    engine = engine_of(records, schema or design.reported, design=design.fingerprint)
+    engine = engine_of(records, schema or design.reported, design=design)
     return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
@@ -98,10 +98,18 @@ def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design
     return Design(Schema([*design.schema, *attributes]), [*design.groups, *groups], design.asked_if)
 
 
+def check_origins(records: Any, design: Design) -> None:
+    """Raise if a file holds reports of another design."""
+    if isinstance(records, str | os.PathLike) and not paths.is_url(records):
+        for path in paths.record_files(records):
+            if path.suffix not in paths.ARROW:
+                check_origin(path, Origin(design.fingerprint))
+
+
 def engine_of(
-    records: Any, schema: Schema, progress: Progress | None = None, design: str | None = None
+    records: Any, schema: Schema, progress: Progress | None = None, design: Design | None = None
 ) -> CountEngine:
-    """The engine for records of this schema; `design` is the fingerprint that they belong to."""
+    """The engine for records of this schema; `design` is the design that they belong to."""
     if paths.is_remote(records):
         return _remote_engine(records, schema, progress)
     if paths.is_url(records):

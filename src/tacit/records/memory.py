@@ -38,7 +38,7 @@ def count(codes: Codes, schema: Schema) -> PatternTable:
 
 
 def count_batches(batches: Iterable[Codes], schema: Schema) -> PatternTable:
-    """The same from batches of codes, at least one; takes the memory of a batch and of the table."""
+    """The same from batches of codes, at least one, in the memory of a batch and of the table."""
     return PatternTable(schema, *counted_batches(batches, schema.sizes))
 
 

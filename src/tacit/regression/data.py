@@ -29,12 +29,12 @@ from tacit.records import (
     Origin,
     PatternTable,
     check_origin,
+    check_origins,
     count_answers,
     count_reported,
     engine_of,
     read_frame,
 )
-from tacit.records.designs import check_origins
 from tacit.records.memory import grouped
 from tacit.records.paths import ARROW, is_counts, is_pattern, is_remote, is_url
 
@@ -194,7 +194,7 @@ class EngineSource:
 
     @cached_property
     def _engine(self) -> CountEngine:
-        return engine_of(self.records, self.design.reported, design=self.design.fingerprint)
+        return engine_of(self.records, self.design.reported, design=self.design)
 
     @property
     def columns(self) -> Sequence[str]:

@@ -20,8 +20,7 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
 from tacit.reconstruction.sampling.error_methods import linearised
-from tacit.records import PatternTable, engine_of
-from tacit.records.designs import check_origins
+from tacit.records import PatternTable, check_origins, engine_of
 from tacit.records.keys import ordered_keys
 from tacit.records.paths import is_counts, is_remote, is_url
 from tacit.records.sample import ErrorMethod, SampleRows, joint_ranks
@@ -291,7 +290,7 @@ def _counted(reported: Any, design: Design, sampling: Sampling, schema: Schema) 
     """The same through an engine, which counts by the columns of the sampling design."""
     if not is_remote(reported) and not is_url(reported):
         check_origins(reported, design)
-    engine = engine_of(reported, schema, design=design.fingerprint)
+    engine = engine_of(reported, schema, design=design)
     by = engine.patterns_by(sampling.columns)
     columns = {name: by.columns.column(name) for name in sampling.columns}
     listed = by.in_order and bool((by.patterns.counts == 1).all())
