@@ -18,7 +18,6 @@ from functools import cached_property, partial, reduce
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,11 +36,8 @@ from tacit.models.latent_classes import (
     LatentFit,
     LatentModel,
     Search,
-    StartingPoint,
-    fit_classes,
     flipped_groups,
     n_parameters,
-    polished,
 )
 from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table
@@ -284,12 +280,7 @@ def possible_numbers(sizes: tuple[int, ...], n_records: int) -> list[int]:
 
 
 def choose_classes(
-    patterns: PatternTable,
-    model: LatentModel,
-    point: StartingPoint,
-    search: Search,
-    rng: np.random.Generator,
-    tell: Progress,
+    model: LatentModel, counts: Index, search: Search, rng: np.random.Generator, tell: Progress
 ) -> list[Candidate]:
     """Fit several numbers of classes, close to their maxima; each with its criteria.
 
@@ -303,24 +294,22 @@ def choose_classes(
 
     More classes are tried until two numbers in a row improve neither criterion.
     """
-    search = search._replace(
-        tolerance=max(COARSE, search.tolerance),
-        iterations=min(_ITERATIONS, search.iterations),
-    )
-    numbers = possible_numbers(model.sizes, patterns.n_records)
-    folds = _parts(patterns.counts, rng)
+    coarse, most = max(COARSE, search.tolerance), min(_ITERATIONS, search.iterations)
+    search = replace(search, tolerance=coarse, iterations=most)
+    numbers = possible_numbers(model.sizes, model.n_records)
+    folds = _parts(counts, rng)
     candidates: list[Candidate] = []
     logs: list[Array] = []
     best = [math.inf, -math.inf]
     since = 0
     for number in numbers:
         variant = model.variant(number)
-        fit = fit_classes(variant, point, search, rng)
-        if len(numbers) == 1:  # nothing to compare with
-            return [Candidate(number, variant.n_parameters, fit, bic(fit, variant), math.nan)]
-        logs.append(_held_out_logs(variant, folds, point, search, rng))
-        held_out = float((folds * logs[-1]).sum() / patterns.n_records)
+        fit = search.fit(variant, rng)
         value = bic(fit, variant)
+        if len(numbers) == 1:  # nothing to compare with
+            return [Candidate(number, variant.n_parameters, fit, value, math.nan)]
+        logs.append(_held_out_logs(variant, folds, search, rng))
+        held_out = float((folds * logs[-1]).sum() / model.n_records)
         candidates.append(Candidate(number, variant.n_parameters, fit, value, held_out))
         since = 0 if value < best[0] or held_out > best[1] else since + 1
         best = [min(best[0], value), max(best[1], held_out)]
@@ -341,19 +330,12 @@ def _parts(counts: Index, rng: np.random.Generator) -> Index:
 
 
 def _held_out_logs(
-    model: LatentModel,
-    folds: Index,
-    point: StartingPoint,
-    search: Search,
-    rng: np.random.Generator,
+    model: LatentModel, folds: Index, search: Search, rng: np.random.Generator
 ) -> Array:
     """log P(pattern) by the classes fitted to the other parts, patterns x parts."""
     rest = folds.sum(axis=1, keepdims=True) - folds
-    columns = []
-    for counts in rest.T:
-        part = model.variant(model.n_classes, counts)
-        columns.append(model.logs(fit_classes(part, point, search, rng).parameters))
-    return np.stack(columns, axis=1)
+    parts = (model.variant(model.n_classes, counts) for counts in rest.T)
+    return np.stack([model.logs(search.fit(part, rng).parameters) for part in parts], axis=1)
 
 
 def _compared(candidates: list[Candidate], logs: list[Array], folds: Index) -> list[Candidate]:
@@ -371,18 +353,11 @@ def _compared(candidates: list[Candidate], logs: list[Array], folds: Index) -> l
 def selection_table(candidates: Sequence[Candidate]) -> Table:
     """The numbers of classes with their criteria."""
     heads = ("classes", "parameters", "log-likelihood", "BIC", "held out", "behind", "std. error")
-    rows = [
-        (
-            str(c.n_classes),
-            c.n_parameters,
-            f"{c.fit.log_likelihood:.1f}",
-            f"{c.bic:.1f}",
-            f"{c.held_out:.5f}",
-            f"{c.behind:.5f}",
-            f"{c.behind_stderr:.5f}",
-        )
-        for c in candidates
-    ]
+    rows = []
+    for c in candidates:
+        fit = [f"{value:.1f}" for value in (c.fit.log_likelihood, c.bic)]
+        held_out = [f"{value:.5f}" for value in (c.held_out, c.behind, c.behind_stderr)]
+        rows.append((str(c.n_classes), c.n_parameters, *fit, *held_out))
     return Table(heads, rows, "Number of classes", "r" * len(heads))
 
 
@@ -424,38 +399,31 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         Without a design, X has codes of true records. `y` is not used. `progress` is called with
         the share of the work that is done.
         """
-        search = self._search()
+        self._check_arguments()
         patterns, design = counted_records(self, X, distinct=True)
-        reconstruction = reconstruct(patterns, design)
-        margins = [project(reconstruction.table([name]).value) for name in design.schema.names]
-        sizes = design.schema.sizes
-        _check_number(self.n_classes or 1, sizes, patterns.n_records)
+        reconstruction, schema = reconstruct(patterns, design), design.schema
+        margins = [project(reconstruction.table([name]).value) for name in schema.names]
+        _check_number(self.n_classes or 1, schema.sizes, patterns.n_records)
+        settings = (float(self.alpha), int(self.n_init), float(self.tol), int(self.max_iter))
+        search = Search(margins, flipped_groups(design), *settings)
         tell = progress or (lambda _: None)
         rng = np.random.default_rng(self.random_state)
         model = LatentModel(patterns, design)
-        point = StartingPoint.of(margins, flipped_groups(design))
         self.selection_ = []
         if self.n_classes is not None:
             model = model.variant(self.n_classes)
-            fit = fit_classes(model, point, search, rng, tell)
+            fit = search.fit(model, rng, tell)
         else:
-            self.selection_ = choose_classes(patterns, model, point, search, rng, tell)
+            self.selection_ = choose_classes(model, patterns.counts, search, rng, tell)
             chosen = CRITERIA[self.criterion](self.selection_)
             model, near = model.variant(chosen.n_classes), chosen.fit
-            reached = near.reached, near.finalists
-            fit = polished(model, near.parameters, search, reached)
-        self._set_fit(model, fit, design)
-        return self
-
-    def _set_fit(self, model: LatentModel, fit: LatentFit, design: Design) -> None:
+            fit = search.polished(model, near.parameters, near.reached, near.finalists)
         self.fit_, self.log_likelihood_, self.bic_ = fit, fit.log_likelihood, bic(fit, model)
-        profiles = ClassProfiles(
-            design.schema,
-            *model.split(fit.parameters),
-            model.n_records,
-            partial(model.covariance, fit.parameters, float(self.alpha)),
-        )
+        covariance = partial(model.covariance, fit.parameters, float(self.alpha))
+        classes = model.split(fit.parameters)
+        profiles = ClassProfiles(schema, *classes, model.n_records, covariance)
         self.restore(profiles, design.fingerprint if self.design is not None else "")
+        return self
 
     def restore(self, profiles: ClassProfiles, fingerprint: str) -> None:
         """Become the fitted model with these profiles; `fingerprint` is that of the design."""
@@ -471,7 +439,9 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
-        codes = self._true_codes(X)
+        check_is_fitted(self)
+        given = X if self.fingerprint_ else valid_codes(self, X, reset=False)
+        codes = encode(given, self.features_)
         with np.errstate(divide="ignore"):
             logs = [np.log(table) for table in self.profiles_.tables]
             return class_log_proba(np.log(self.profiles_.prior), logs, codes)
@@ -486,20 +456,20 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     def posterior(self, reported: Any) -> Array:
         """P(class | reported record), records x classes; patterns x classes of a pattern table."""
-        model = self._model_of(self._listed(reported))
-        return model.classes(self._parameters(model))
+        model, parameters = self._fitted_to(self._listed(reported))
+        return model.classes(parameters)
 
     def score_samples(self, X: Any) -> Array:
         """log P(reported record) of each record, or of each pattern of a pattern table."""
-        model = self._model_of(self._listed(X))
-        return model.logs(self._parameters(model))
+        model, parameters = self._fitted_to(self._listed(X))
+        return model.logs(parameters)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The log-likelihood per reported record, given as to `fit`."""
         check_is_fitted(self)
         given = self._listed(X) if self.design is None else X
-        model = self._model_of(unweighted_patterns(given, self._design()))
-        return float(model.shares @ model.logs(self._parameters(model)))
+        model, parameters = self._fitted_to(unweighted_patterns(given, self._design()))
+        return float(model.shares @ model.logs(parameters))
 
     def shares(self) -> Estimate:
         """P(class) with its standard error."""
@@ -523,27 +493,19 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             if self.fit_.reached < 2 <= self.fit_.finalists:
                 notes.append("only one start reached this likelihood; try more starts (n_init)")
             if self.selection_:
-                notes += self._choice_notes()
+                bic, held_out = (choose(self.selection_).n_classes for choose in CRITERIA.values())
+                if bic != held_out:
+                    chosen = number_of(bic, "class", "classes")
+                    notes.append(f"BIC chooses {chosen}, the held-out likelihood {held_out}")
+                if len(self.classes_) == MOST_CLASSES:
+                    notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
         return notes + self.profiles_.notes()
-
-    def _choice_notes(self) -> list[str]:
-        others = {name: choose(self.selection_).n_classes for name, choose in CRITERIA.items()}
-        notes = []
-        if len(set(others.values())) > 1:
-            notes.append(
-                f"BIC chooses {number_of(others['bic'], 'class', 'classes')}, the held-out "
-                f"likelihood {others['held_out']}"
-            )
-        if len(self.classes_) == MOST_CLASSES:
-            notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
-        return notes
 
     def shown(self) -> Table:
         """Shares and profiles."""
         return self.profiles_.to_table()
 
-    def _search(self) -> Search:
-        """The settings of the search, checked."""
+    def _check_arguments(self) -> None:
         for name, least in (("n_init", 1), ("max_iter", 1), ("random_state", 0)):
             check_whole(name, getattr(self, name), least)
         for name in ("alpha", "tol"):
@@ -552,7 +514,6 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
         if self.n_classes is not None:
             check_whole("n_classes", self.n_classes, 1)
-        return Search(float(self.alpha), int(self.n_init), float(self.tol), int(self.max_iter))
 
     def _design(self) -> Design:
         """The design of the records that a fitted model is asked about."""
@@ -577,15 +538,10 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         codes = encode(given, design.reported)
         return PatternTable(design.reported, codes, np.ones(len(codes), np.int64))
 
-    def _model_of(self, patterns: PatternTable) -> LatentModel:
-        return LatentModel(patterns, self._design(), len(self.classes_))
-
-    def _true_codes(self, X: Any) -> npt.NDArray[Any]:
-        check_is_fitted(self)
-        return encode(X if self.fingerprint_ else valid_codes(self, X, reset=False), self.features_)
-
-    def _parameters(self, model: LatentModel) -> Array:
-        return model.join(self.profiles_.prior, self.profiles_.tables)
+    def _fitted_to(self, patterns: PatternTable) -> tuple[LatentModel, Array]:
+        """The likelihood of these reports, and the parameters."""
+        model = LatentModel(patterns, self._design(), len(self.classes_))
+        return model, model.join(self.profiles_.prior, self.profiles_.tables)
 
 
 def _check_number(n_classes: int, sizes: tuple[int, ...], n_records: int) -> None:

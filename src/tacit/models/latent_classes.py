@@ -22,7 +22,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -31,6 +31,7 @@ from tacit.core.arrays import Array, Index
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
 from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks, Tables
+from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.models.units import UnitLayout
 from tacit.reconstruction.likelihood import Convergence, squarem
 from tacit.records import PatternTable, Progress
@@ -57,14 +58,9 @@ class LatentClasses:
         return np.asarray(rows.T @ chosen[-1]).reshape([table.shape[1] for table in chosen])
 
     def draws(self, n: int, rng: np.random.Generator) -> Index:
-        """True records, n x attributes."""
-        member = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
-        columns = []
-        for table in self.tables:
-            steps = table.cumsum(axis=1)[member]
-            at = rng.random(n)[:, None] * steps[:, -1:]
-            columns.append(np.minimum((at >= steps).sum(axis=1), table.shape[1] - 1))
-        return np.stack(columns, axis=1)
+        """True records, n x attributes; the class is the root of a tree."""
+        tree = TreeDistribution((ROOT, *(0 for _ in self.tables)), (self.shares, *self.tables))
+        return tree.draws(n, rng)[:, 1:]
 
     @classmethod
     def mixed(cls, models: Sequence[LatentClasses], weights: Array) -> LatentClasses:
@@ -181,22 +177,6 @@ _BETTER = 0.1
 _SAME = 0.02
 
 
-class Search(NamedTuple):
-    """How the maximum is searched for.
-
-    alpha: records added to every category of every class. starts: random starts. tolerance: change
-    of a probability at which EM ends. iterations: at most so many, each of two or three EM steps.
-    finalists: how many of the starts go on to a maximum. first: iterations of every start.
-    """
-
-    alpha: float = 0.5
-    starts: int = 10
-    tolerance: float = 1e-6
-    iterations: int = 1000
-    finalists: int = 3
-    first: int = 8
-
-
 @dataclass(frozen=True, eq=False)
 class LatentFit:
     """Shares and tables of the classes, the log-likelihood of all reports, and how EM ended.
@@ -211,102 +191,102 @@ class LatentFit:
     finalists: int
 
 
+#: Parameters of a model, and how EM ended there.
+Maximum = tuple[Array, Convergence]
+
+
 @dataclass(frozen=True, eq=False)
-class StartingPoint:
-    """What starts are drawn around: a distribution per attribute; groups to flip classes in."""
+class Search:
+    """How the maximum is searched for.
 
-    margins: Tables
+    margins: a distribution per attribute that starts are drawn around. flipped: groups to flip
+    classes in. alpha: records added to every category of every class. starts: random starts.
+    tolerance: change of a probability at which EM ends. iterations: at most so many, each of two or
+    three EM steps. finalists: how many of the starts go on to a maximum. first: iterations of every
+    start.
+    """
+
+    margins: Sequence[Array]
     flipped: Sequence[Sequence[int]] = ()
-
-    @classmethod
-    def of(cls, margins: Sequence[Array], flipped: Sequence[Sequence[int]] = ()) -> StartingPoint:
-        """Around a distribution of every attribute, moved inside."""
-        inside = [_UNIFORM / margin.size + (1 - _UNIFORM) * margin for margin in margins]
-        return cls(inside, flipped)
+    alpha: float = 0.5
+    starts: int = 10
+    tolerance: float = 1e-6
+    iterations: int = 1000
+    finalists: int = 3
+    first: int = 8
 
     def draw(self, n_classes: int, rng: np.random.Generator) -> tuple[Array, Tables]:
-        """Equal shares, and random profiles; the margins themselves for one class."""
+        """Equal shares, and random profiles; the margins, moved inside, for one class."""
         spread = _SPREAD if n_classes > 1 else 0.0
         tables = []
         for margin in self.margins:
-            table = margin * np.exp(spread * rng.normal(size=(n_classes, margin.size)))
+            inside = _UNIFORM / margin.size + (1 - _UNIFORM) * margin
+            table = inside * np.exp(spread * rng.normal(size=(n_classes, margin.size)))
             tables.append(table / table.sum(axis=1, keepdims=True))
         return np.full(n_classes, 1 / n_classes), tables
 
+    def fit(
+        self, model: LatentModel, rng: np.random.Generator, tell: Progress = lambda _: None
+    ) -> LatentFit:
+        """The best maximum that was found; classes with larger shares come first.
 
-def fit_classes(
-    model: LatentModel,
-    point: StartingPoint,
-    search: Search,
-    rng: np.random.Generator,
-    tell: Progress = lambda _: None,
-) -> LatentFit:
-    """The best maximum that was found; classes with larger shares come first.
+        The likelihood of latent classes has local maxima. Every start draws its profiles around the
+        reconstructed distributions of the attributes,
 
-    The likelihood of latent classes has local maxima. Every start draws its profiles around the
-    reconstructed distributions of the attributes,
+            P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
 
-        P(x_a | c) proportional to P(x_a) exp(z),    z standard normal
+        and takes a few steps of EM; the best few go on until they are close to a maximum. `related`
+        flips all answers of a group together, which adds maxima of its own: a class with all its
+        answers flipped in that group makes nearly the same reports. So, at the best maximum, each
+        class is also flipped in each such group, and EM goes on from there if this is likelier.
+        """
+        best, *ended = self.near_maxima(model, rng, tell)
+        points = [_in_order(model, parameters) for parameters, _ in (best, *ended)]
+        close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
+        tell(0.95)
+        return self.polished(model, best[0], max(1, close), len(ended))
 
-    and takes a few steps of EM; the best few go on until they are close to a maximum. `related`
-    flips all answers of a group together, which adds maxima of its own: a class with all its
-    answers flipped in that group makes nearly the same reports. So, at the best maximum, each class
-    is also flipped in each such group, and EM goes on from there if this is likelier.
-    """
-    best, *ended = near_maxima(model, point, search, rng, tell)
-    points = [_in_order(model, parameters) for parameters, _ in (best, *ended)]
-    close = sum(float(np.abs(point - points[0]).max()) < _SAME for point in points[1:])
-    tell(0.95)
-    return polished(model, best[0], search, (max(1, close), len(ended)))
+    def near_maxima(
+        self, model: LatentModel, rng: np.random.Generator, tell: Progress = lambda _: None
+    ) -> list[Maximum]:
+        """Parameters close to the best maximum, and then where each of the finalists ended."""
+        starts = self.starts if model.n_classes > 1 else 1
+        tried, ended = [], []
+        for number in range(1, starts + 1):
+            start = model.join(*self.draw(model.n_classes, rng))
+            tried.append(self._coarse(model, start, self.first))
+            tell(0.4 * number / starts)
+        tried.sort(key=_likelihood, reverse=True)
+        for number, (start, _) in enumerate(tried[: self.finalists], start=1):
+            ended.append(self._coarse(model, start, self.iterations))
+            tell(0.4 + 0.4 * number / self.finalists)
+        best = max(ended, key=_likelihood)
+        # Go on with one class flipped in one group, while this is likelier.
+        improved = model.n_classes > 1
+        while improved:
+            improved = False
+            for group, member in product(self.flipped, range(model.n_classes)):
+                prior, tables = model.split(best[0].copy())
+                for attribute in group:
+                    tables[attribute][member] = tables[attribute][member][::-1]
+                short = self._coarse(model, model.join(prior, tables), self.first)
+                if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
+                    best, improved = self._coarse(model, short[0], self.iterations), True
+                    break
+        return [best, *ended]
 
+    def _coarse(self, model: LatentModel, start: Array, iterations: int) -> Maximum:
+        """Where EM ends after so many iterations, or close to a maximum."""
+        step = partial(model.step, alpha=self.alpha)
+        return squarem(step, start, model.repair, max(COARSE, self.tolerance), iterations)
 
-def near_maxima(
-    model: LatentModel,
-    point: StartingPoint,
-    search: Search,
-    rng: np.random.Generator,
-    tell: Progress = lambda _: None,
-) -> list[tuple[Array, Convergence]]:
-    """Parameters close to the best maximum, and then where each of the finalists ended."""
-    step = partial(model.step, alpha=search.alpha)
-
-    def iterate(start: Array, iterations: int) -> tuple[Array, Convergence]:
-        return squarem(step, start, model.repair, max(COARSE, search.tolerance), iterations)
-
-    starts = search.starts if model.n_classes > 1 else 1
-    tried, ended = [], []
-    for number in range(1, starts + 1):
-        tried.append(iterate(model.join(*point.draw(model.n_classes, rng)), search.first))
-        tell(0.4 * number / starts)
-    tried.sort(key=_likelihood, reverse=True)
-    for number, (start, _) in enumerate(tried[: search.finalists], start=1):
-        ended.append(iterate(start, search.iterations))
-        tell(0.4 + 0.4 * number / search.finalists)
-    best = max(ended, key=_likelihood)
-    # Go on with one class flipped in one group, while this is likelier.
-    improved = model.n_classes > 1
-    while improved:
-        improved = False
-        for group, member in product(point.flipped, range(model.n_classes)):
-            prior, tables = model.split(best[0].copy())
-            for attribute in group:
-                tables[attribute][member] = tables[attribute][member][::-1]
-            short = iterate(model.join(prior, tables), search.first)
-            if _likelihood(short) > _likelihood(best) + _BETTER / model.n_records:
-                best, improved = iterate(short[0], search.iterations), True
-                break
-    return [best, *ended]
-
-
-def polished(
-    model: LatentModel, start: Array, search: Search, reached: tuple[int, int]
-) -> LatentFit:
-    """The maximum above a point that is close to it; classes with larger shares come first."""
-    step = partial(model.step, alpha=search.alpha)
-    maximum, ended = squarem(step, start, model.repair, search.tolerance, search.iterations)
-    parameters = _in_order(model, maximum)
-    total = float(model.shares @ model.logs(parameters)) * model.n_records
-    return LatentFit(parameters, total, ended, *reached)
+    def polished(self, model: LatentModel, start: Array, reached: int, finalists: int) -> LatentFit:
+        """The maximum above a point that is close to it; classes with larger shares come first."""
+        step = partial(model.step, alpha=self.alpha)
+        maximum, ended = squarem(step, start, model.repair, self.tolerance, self.iterations)
+        parameters = _in_order(model, maximum)
+        total = float(model.shares @ model.logs(parameters)) * model.n_records
+        return LatentFit(parameters, total, ended, reached, finalists)
 
 
 def _in_order(model: LatentModel, parameters: Array) -> Array:
@@ -315,7 +295,7 @@ def _in_order(model: LatentModel, parameters: Array) -> Array:
     return model.join(prior[order], [table[order] for table in tables])
 
 
-def _likelihood(maximum: tuple[Array, Convergence]) -> float:
+def _likelihood(maximum: Maximum) -> float:
     return maximum[1].log_likelihood
 
 

@@ -25,21 +25,14 @@ from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.linear_maps import chain, outer
 from tacit.errors import SingularChannelError
 from tacit.models.dependence_tree import fit_tree
-from tacit.models.latent_classes import (
-    LatentClasses,
-    LatentModel,
-    Search,
-    StartingPoint,
-    near_maxima,
-)
+from tacit.models.latent_classes import LatentClasses, LatentModel, Search
 from tacit.models.units import CoinGroup, UnitLayout, UnitReports
 from tacit.privacy.scopes import JointGroups, reports_of
 from tacit.reconstruction.likelihood import maximise
 from tacit.records import Progress
 
-#: Numbers of latent classes that are tried, and how their maximum is searched for.
+#: Numbers of latent classes that are tried.
 CLASSES = (1, 2, 4, 8)
-_SEARCH = Search(alpha=0.05, starts=3, tolerance=3e-4, iterations=30, finalists=1, first=4)
 #: Among the models of a stack: the mixture, its two halves, then candidates: of tables the network
 #: first and the full table last.
 MIXTURE, FIRST, SECOND, NETWORK = range(4)
@@ -165,9 +158,9 @@ def best_weights(likelihoods: Array, counts: Index) -> Array:
 def _fitted_classes(
     reports: UnitReports, model: LatentModel, counts: Index, rng: np.random.Generator
 ) -> list[LatentClasses]:
-    point = StartingPoint.of(reports.margins)
+    search = Search(reports.margins, (), 0.05, 3, 3e-4, iterations=30, finalists=1, first=4)
     models = [model.variant(number, counts) for number in CLASSES]
-    maxima = [near_maxima(m, point, _SEARCH, rng)[0][0] for m in models]
+    maxima = [search.near_maxima(m, rng)[0][0] for m in models]
     return [LatentClasses(*m.split(at)) for m, at in zip(models, maxima, strict=True)]
 
 
