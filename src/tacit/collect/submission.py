@@ -20,7 +20,7 @@ from tacit.collect.monitoring import ACCEPTED, Metrics
 from tacit.collect.padding import submission_length
 from tacit.collect.store import Outcome, Response, SurveyState, code_type
 from tacit.collect.store.values import StoredText, Terms, text_id
-from tacit.core.schema import Attribute, text
+from tacit.core.schema import text
 from tacit.errors import Busy, Unavailable
 from tacit.output.json_documents import DECODER
 from tacit.survey import Published
@@ -31,7 +31,6 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 _KEYS = ("fingerprint", "key", "token", "record", "text_key", "texts")
 #: What a token may be made of.
 TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_NOT_JSON = "the body must be a JSON object in UTF-8 with distinct keys"
 #: Bytes above the right length that are still read, so that a program learns what is wrong.
 _EXTRA_BYTES = 1024
 
@@ -45,23 +44,25 @@ class SubmissionValidator:
     """
 
     def __init__(self, published: Published) -> None:
-        survey, reported = published.survey, published.design.reported
-        stored = published.stored
+        survey, reported, stored = published.survey, published.design.reported, published.stored
         self.survey = survey.fingerprint
         self._terms = Terms.of(survey)
         self.invited = survey.access == "invited"
         self._length = submission_length(published)  # without the token
         self.limit = body_limit(published)
         self._fingerprint = published.fingerprint
+        self._free_texts = {field.name: field for field in survey.free_texts or ()}
         self._keys = {"fingerprint", "key", "padding", "record"}
-        if self.invited:
-            self._keys.add("token")
-        self._free_texts = {own.name: own for own in survey.free_texts or ()}
-        if self._free_texts:
-            self._keys |= {"text_key", "texts"}
+        self._keys |= {"token"} if self.invited else set()
+        self._keys |= {"text_key", "texts"} if self._free_texts else set()
         self._together = missing_together(survey)
         optional = {name for group in self._together for name in group}
-        self._tables = [(a.name, _codes_of(a, a.name in optional)) for a in reported]
+        self._tables: list[tuple[str, dict[str | None, int]]] = []
+        for attribute in reported:
+            codes: dict[str | None, int] = {text(c): n for n, c in enumerate(attribute.categories)}
+            if attribute.name in optional:  # null, a missing answer, has the code after the last
+                codes[None] = attribute.size
+            self._tables.append((attribute.name, codes))
         self._pack = struct.Struct(f"<{len(stored)}{code_type(stored).char}").pack
 
     def problem(self, state: SurveyState | None, today: date) -> http.ProblemType | None:
@@ -114,8 +115,8 @@ class SubmissionValidator:
             raise Refused(http.MALFORMED, "padding must be a text of spaces")
         right = self._length + len(token)
         if length != right:
-            detail = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
-            raise Refused(http.MALFORMED, detail)
+            what = f"the body has {length} bytes, it must have {right}: fill padding with spaces"
+            raise Refused(http.MALFORMED, what)
 
     def _codes(self, record: Any) -> bytes:
         if type(record) is not dict:
@@ -128,9 +129,8 @@ class SubmissionValidator:
             raise Refused(http.NOT_ALLOWED, "the record has other attributes")
         for group in self._together:
             if 0 < sum(record[name] is None for name in group) < len(group):
-                raise Refused(
-                    http.NOT_ALLOWED, f"attributes {', '.join(group)} are missing together"
-                )
+                what = f"attributes {', '.join(group)} are missing together"
+                raise Refused(http.NOT_ALLOWED, what)
         return self._pack(*codes)
 
     def _not_allowed(self, record: dict[str, Any]) -> str | None:
@@ -144,12 +144,6 @@ class SubmissionValidator:
         return None
 
 
-def _codes_of(attribute: Attribute, optional: bool) -> dict[str | None, int]:
-    """The code of each label; that of null, a missing answer, is the one after the last."""
-    codes: dict[str | None, int] = {text(own): n for n, own in enumerate(attribute.categories)}
-    return codes | {None: attribute.size} if optional else codes
-
-
 def body_limit(published: Published) -> int:
     """Size of the largest body that is read, in bytes."""
     return submission_length(published) + _EXTRA_BYTES
@@ -158,12 +152,13 @@ def body_limit(published: Published) -> int:
 def parse_object(body: bytes) -> dict[str, Any]:
     """Parse a UTF-8 JSON object; reject duplicate keys."""
     try:
-        found = DECODER.decode(body.decode())
+        content = DECODER.decode(body.decode())
     except (ValueError, RecursionError):
-        raise Refused(http.MALFORMED, _NOT_JSON) from None
-    if type(found) is not dict:
-        raise Refused(http.MALFORMED, _NOT_JSON)
-    return found
+        content = None
+    if type(content) is not dict:
+        what = "the body must be a JSON object in UTF-8 with distinct keys"
+        raise Refused(http.MALFORMED, what)
+    return content
 
 
 class ResponseSink(Protocol):

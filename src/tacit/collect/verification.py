@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,15 +12,7 @@ from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from tacit.collect.http import (
-    IMMUTABLE,
-    JSON,
-    NO_STORE,
-    PROBLEM,
-    PROTECTION,
-    REVALIDATED,
-    entity_tag,
-)
+from tacit.collect import http
 from tacit.collect.page import BASE, FILES, HTML, integrity, manifest
 from tacit.errors import ServiceError, TacitError
 from tacit.survey import Published
@@ -35,7 +26,6 @@ _SECONDS = 30
 _MOST_BYTES = 50 << 20
 #: Where the page sends something: an answer, and the token of a link.
 _POSTED = ("responses", "link")
-_OUR_HEADERS = {"Accept": "text/html,*/*;q=0.8"}
 _PRINTABLE = r"[ -~]{0,200}"
 #: Headers that proxies and caches add, each with the values that it may have. With these a
 #: browser sends nothing to anybody, loads and stores nothing, and does not know its visitor again.
@@ -49,7 +39,7 @@ _OF_PROXIES = {
     "vary": "accept-encoding",
     "via": _PRINTABLE,
 }
-_PROTECTIVE = {name.decode(): value.decode() for name, value in PROTECTION}
+_PROTECTIVE = {name.decode(): value.decode() for name, value in http.PROTECTION}
 #: Headers of ours besides the protective ones; with a retry, a server that is busy answers.
 _OF_FILES = ("content-type", "content-length", "cache-control", "etag", "retry-after")
 ALLOWED_HEADERS = sorted([*_PROTECTIVE, *_OF_FILES, *_OF_PROXIES])
@@ -90,9 +80,8 @@ def _split(address: str) -> tuple[str, str]:
     """The address of the page, without what follows it, and its slug."""
     match = _ADDRESS.fullmatch(urlsplit(address)._replace(query="", fragment="").geturl())
     if match is None:
-        raise ServiceError(
-            f"{address}: not the address of a survey; it looks like https://HOST/s/0123456789abcdef/"
-        )
+        like = "https://HOST/s/0123456789abcdef/"
+        raise ServiceError(f"{address}: not the address of a survey; it looks like {like}")
     return f"{match[1]}{match[2]}/", match[2]
 
 
@@ -125,10 +114,12 @@ def _header_problems(file: str, answer: _Received, released: bytes) -> Iterator[
         values.setdefault(name.lower(), []).append(value)
     required = dict(_PROTECTIVE)
     if _is_expected(file, answer.status):
-        required |= {"content-type": _kind(file), "cache-control": _caching(file)}
+        others = (http.PROBLEM, http.NO_STORE) if file in _POSTED else (http.JSON, http.IMMUTABLE)
+        kind, (_, cache) = (FILES[file], http.REVALIDATED) if file in FILES else others
+        required |= {"content-type": kind, "cache-control": cache.decode()}
         required["content-length"] = str(len(answer.body))
     optional = dict.fromkeys(_OF_FILES, _PRINTABLE) | _OF_PROXIES
-    optional["etag"] = f"(W/)?{re.escape(entity_tag(released))}"
+    optional["etag"] = f"(W/)?{re.escape(http.entity_tag(released))}"
     for name in sorted({*required, *values}):
         problem = _value_problem(values.get(name, []), required.get(name), optional.get(name))
         if problem is not None:
@@ -151,16 +142,6 @@ def _value_problem(values: list[str], exact: str | None, pattern: str | None) ->
 def _is_expected(file: str, status: int) -> bool:
     """Whether a file was sent, or what was sent to the server was refused."""
     return 400 <= status < 500 if file in _POSTED else status == 200
-
-
-def _kind(file: str) -> str:
-    """The media type that a file is sent with."""
-    return FILES.get(file, JSON if file == _SURVEY else PROBLEM)
-
-
-def _caching(file: str) -> str:
-    others = NO_STORE if file in _POSTED else REVALIDATED
-    return (IMMUTABLE if file == _SURVEY else others)[1].decode()
 
 
 def _refused(name: str, received: _Received) -> Finding:
@@ -208,11 +189,16 @@ def _survey(received: _Received, slug: str) -> Finding:
     return Finding(_SURVEY, True, "as published")
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """What is sent from another address is not what the page would load."""
+class _EveryStatus(urllib.request.HTTPErrorProcessor):
+    """Every status is a finding, also a redirect: the page would not load another address."""
 
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    def http_response(self, request: Any, response: Any) -> Any:
+        return response
+
+    https_response = http_response
+
+
+_OPENER = urllib.request.build_opener(_EveryStatus)
 
 
 def _fetch(url: str, sent: bytes | None = None) -> _Received:
@@ -220,14 +206,9 @@ def _fetch(url: str, sent: bytes | None = None) -> _Received:
 
     Every status is a finding, no answer an error.
     """
-    opener = urllib.request.build_opener(_NoRedirects)
-    headers = _OUR_HEADERS if sent is None else {"Content-Type": JSON}
+    headers = {"Accept": "text/html,*/*;q=0.8"} if sent is None else {"Content-Type": http.JSON}
     try:
-        try:
-            answer = opener.open(urllib.request.Request(url, sent, headers), timeout=_SECONDS)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
+        with _OPENER.open(urllib.request.Request(url, sent, headers), timeout=_SECONDS) as answer:
             return _Received(answer.status, answer.headers, answer.read(_MOST_BYTES))
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)

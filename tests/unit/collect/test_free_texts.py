@@ -105,7 +105,6 @@ def test_a_database_of_the_layout_before_gets_the_table(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(sql_tables, "REVISION", "0002")
-        patched.setattr("tacit.collect.store.store.REVISION", "0002")
         with closing(Store(url)) as old:
             old.register(OPEN)
     with closing(Store(url)) as store:

@@ -17,27 +17,8 @@ from operator import add, ne
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ColumnElement,
-    Connection,
-    Date,
-    Integer,
-    LargeBinary,
-    MetaData,
-    RowMapping,
-    String,
-    Table,
-    Text,
-    cast,
-    column,
-    func,
-    inspect,
-    literal_column,
-    select,
-    table,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, Connection, select
 
 from tacit.errors import StoreError
 
@@ -47,50 +28,40 @@ VERSION_TABLE = "tacit_version"
 #: The content of a survey that was deleted.
 DELETED = ""
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-surveys = Table(
+surveys = sa.Table(
     "surveys",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("fingerprint", String(64), nullable=False, unique=True),
-    Column("published", Text, nullable=False),
-    Column("closed", Boolean, nullable=False),
-    Column("records", Integer, nullable=False),
-    Column("settled", Integer, nullable=False),
-    Column("issued", Integer, nullable=False),
+    Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", sa.String(64), nullable=False, unique=True),
+    Column("published", sa.Text, nullable=False),
+    Column("closed", sa.Boolean, nullable=False),
+    *(Column(name, sa.Integer, nullable=False) for name in ("records", "settled", "issued")),
 )
 
 
-def _table_per_survey(name: str, key: str, *columns: Column[Any]) -> Table:
+def _table_per_survey(called: str, key: str, /, **columns: Any) -> sa.Table:
     """A table whose rows belong to a survey; SQLite stores them in the order of the random key."""
-    survey = Column("survey", Integer, primary_key=True, autoincrement=False)
-    random = Column(key, LargeBinary(16), primary_key=True)
-    return Table(name, metadata, survey, random, *columns, sqlite_with_rowid=False)
+    survey = Column("survey", sa.Integer, primary_key=True, autoincrement=False)
+    random = Column(key, sa.LargeBinary(16), primary_key=True)
+    others = [Column(name, kind, nullable=False) for name, kind in columns.items()]
+    return sa.Table(called, metadata, survey, random, *others, sqlite_with_rowid=False)
 
 
 responses = _table_per_survey(
-    "responses",
-    "id",
-    Column("day", Date, nullable=False),
-    Column("codes", LargeBinary, nullable=False),
-    Column("checksum", LargeBinary(4), nullable=False),
+    "responses", "id", day=sa.Date, codes=sa.LargeBinary, checksum=sa.LargeBinary(4)
 )
 tokens = _table_per_survey("tokens", "hash")
 #: What people wrote, apart from their records: without a day, and with ids of its own.
-texts = _table_per_survey(
-    "texts",
-    "id",
-    Column("name", Text, nullable=False),
-    Column("text", Text, nullable=False),
-)
+texts = _table_per_survey("texts", "id", name=sa.Text, text=sa.Text)
 
 
 def revision_of(connection: Connection) -> str | None:
     """The layout of a database; None if it has no tables of tacit yet."""
-    if not inspect(connection).has_table(VERSION_TABLE):
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
         return None
-    return connection.scalar(select(column("version_num")).select_from(table(VERSION_TABLE)))
+    return connection.scalar(select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE)))
 
 
 def migrate(connection: Connection, shown: str) -> None:
@@ -144,7 +115,7 @@ def checksums(survey: str, day: str, rows: Sequence[tuple[bytes, bytes]]) -> lis
 
 
 def sound_codes(
-    connection: Connection, row: RowMapping, shown: str, known: Mapping[str, int] | None = None
+    connection: Connection, row: sa.RowMapping, shown: str, known: Mapping[str, int] | None = None
 ) -> Iterator[tuple[Sequence[str], Sequence[bytes]]]:
     """The days and the codes of a survey's records in the order of their ids, in chunks.
 
@@ -205,13 +176,13 @@ def _cursor(connection: Connection) -> Any:
     return driver.cursor() if connection.dialect.name == "sqlite" else driver.cursor("tacit_codes")
 
 
-def _bytes(connection: Connection, column: ColumnElement[object]) -> ColumnElement[Any]:
+def _bytes(connection: Connection, column: sa.ColumnElement[object]) -> sa.ColumnElement[Any]:
     """A column as bytes, even if damaged: SQLite stores a type with each value.
 
     A day of PostgreSQL is a number, which takes less time than a text.
     """
     if connection.dialect.name == "sqlite":
-        return func.coalesce(cast(column, LargeBinary), literal_column("x''"))
+        return sa.func.coalesce(sa.cast(column, sa.LargeBinary), sa.literal_column("x''"))
     return column - _FIRST_DAY if column is responses.c.day else column
 
 
