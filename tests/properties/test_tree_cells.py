@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
 from tacit.core.channel import Coin
 from tacit.mine.tree import growth, tables
-from tacit.mine.tree.cells import CodedAnswers, PackedAnswers
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, grow
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree, grow
 from tacit.mine.tree.tables import RowTables, TreeReports
-from tacit.mine.tree.tree import Tree
 from tacit.records import count, count_or_list
 from tests.support.families import attributes_of, seeds, shares
 
@@ -91,8 +89,8 @@ def test_packed_records_give_the_tree_of_codes(growth_settings: GrowthSettings, 
     patterns = count(records, design.reported)
     with patch.object(tables, "_MOST_REPEATED", len(records)):
         packed = TreeReports.of(patterns, design, target)
-    assert isinstance(packed.answers, PackedAnswers)
-    coded = replace(packed, answers=CodedAnswers(packed.answers.codes))
+    assert packed.packed
+    coded = replace(packed, answers=packed.codes)
     same(grow(packed, growth_settings), grow(coded, growth_settings))
 
 

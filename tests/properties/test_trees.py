@@ -15,7 +15,7 @@ from tacit import Attribute, Design, Group, Schema, reconstruct
 from tacit.core.arrays import Array, Mask
 from tacit.core.channel import matrix, related, truthful, unrelated
 from tacit.mine import DecisionTree
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.growth import NONE, Tree
 from tacit.records import PatternTable
 from tests.support.families import attributes_of, designs, seeds
 from tests.support.tables import counts_of, random_table

@@ -25,10 +25,17 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, confusion_weights, follow, grow
+from tacit.mine.tree.growth import (
+    CRITERIA,
+    GrowthSettings,
+    Tree,
+    check_max_depth,
+    confusion_weights,
+    follow,
+    grow,
+)
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import Tree, check_max_depth
 from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.estimate import OnDemand
@@ -108,19 +115,22 @@ class DecisionTree(TreeMiner):
     def _fit_reported(
         self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
     ) -> None:
-        reports = TreeReports.of(patterns, design, target.name)
         settings, reconstruction = self._growth_settings(), Reconstruction(patterns, design)
-        by_likelihood = self.caution is None and not reports.exact
+        channel = design.channel(design.schema.names)
+        channel.require_reconstructable()
+        undisguised = all(factor.channel.undisguised for factor in channel.factors)
+        reports = OnDemand(partial(TreeReports.of, patterns, design, target.name))
+        by_likelihood = self.caution is None and not undisguised
         if by_likelihood:
             tree = likelihood_tree(reconstruction, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:
             # The reconstructed joint table, with its negative shares, gives the same tables at
             # every node, for any design, but not their noise.
-            joint, n_records = reconstruction.joint(), reconstruction.n_records
-            cells = TreeReports.of_cells(joint, design.schema.sizes, n_records, reports.target)
-            tree = grow(cells, settings)
+            joint, sizes = reconstruction.joint(), design.schema.sizes
+            index = design.schema.index(target.name)
+            tree = grow(TreeReports.of_cells(joint, sizes, patterns.n_records, index), settings)
         else:
-            tree = grow(reports, settings)
+            tree = grow(reports(), settings)
         self.restore(tree, design.schema, target.name)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
         self.prior_fit_ = OnDemand(partial(design_fit, patterns, design, (target.name,)))
@@ -180,7 +190,7 @@ class DecisionTree(TreeMiner):
             return follow(self.tree_, TreeReports.of(patterns, design, target))
         if not getattr(self, "biased_", False):
             return self.tree_
-        self.estimated_tree_ = follow(self.tree_, self.reports_)
+        self.estimated_tree_ = follow(self.tree_, self.reports_())
         return self.estimated_tree_
 
     def outcomes(self, patterns: PatternTable, design: Design) -> Array:

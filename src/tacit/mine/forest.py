@@ -27,8 +27,7 @@ from tacit.mine.tree.forest import (
     random_growth,
     reported_forest,
 )
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings
-from tacit.mine.tree.tree import Tree
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import Estimate, Reconstruction

@@ -36,9 +36,9 @@ from tacit.evaluate.accuracy import generator
 from tacit.mine.argument_checks import check_whole, non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
-from tacit.mine.tree.growth import NodeWalk
+from tacit.mine.tree.cells import NONE
+from tacit.mine.tree.growth import NodeWalk, Tree
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
 
@@ -59,7 +59,7 @@ def reduced_error(model: DecisionTree, reported: Any, caution: float = 1.5) -> D
     doubt, tree = non_negative("caution", caution), model.tree_
     reports = TreeReports.of(reported_patterns(reported, None, design, target), design, target)
     cut = np.zeros(len(tree), bool)
-    _prune((NodeWalk.root(tree, model.reports_), NodeWalk.root(tree, reports)), doubt, cut)
+    _prune((NodeWalk.root(tree, model.reports_()), NodeWalk.root(tree, reports)), doubt, cut)
     return model.cut(cut)
 
 

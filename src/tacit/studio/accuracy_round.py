@@ -17,7 +17,7 @@ import numpy as np
 from tacit import mine  # its miners are loaded when they are needed
 from tacit.core.arrays import Array
 from tacit.errors import DataError
-from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.cells import NONE
 from tacit.survey import Published, Survey, survey_from_dict
 from tacit.survey.device_model import LARGEST_SCORE
 from tacit.survey.fields import text_in

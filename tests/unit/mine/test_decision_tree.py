@@ -12,9 +12,7 @@ from tacit import Design, Group, Schema, disguise, matrix, reconstruct, related,
 from tacit.core.label_codes import decode
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
-from tacit.mine.tree.cells import PackedAnswers
-from tacit.mine.tree.growth import follow
-from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.growth import NONE, follow
 from tacit.records import count, writing_records
 from tests.support.families import attributes_of
 from tests.support.illness import DESIGN, FEATURES, REPORTED, SCHEMA, true_records
@@ -52,11 +50,11 @@ def test_wide_records_may_be_codes_a_frame_or_a_file(tmp_path: Path) -> None:
     given = reports.copy()
     for records in (given, decode(reports, schema, "pandas"), path):
         model = DecisionTree(design, "a0", "entropy", 2, 4).fit(records)
-        assert isinstance(model.reports_.answers, PackedAnswers)
+        assert model.reports_().packed
         given[:] = 0
         for name in ("attribute", "child", "label_source"):
             np.testing.assert_array_equal(getattr(model.tree_, name), getattr(expected, name))
-        again = follow(model.tree_, model.reports_)
+        again = follow(model.tree_, model.reports_())
         np.testing.assert_allclose(again.value, expected.value, rtol=0, atol=1e-9)
 
 

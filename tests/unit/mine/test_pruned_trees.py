@@ -91,9 +91,9 @@ def test_children_of_a_node_together_weigh_what_the_node_does() -> None:
     reports = TreeReports.of(reconstruct(validation(design), design).patterns, design, "c")
     root = NodeWalk.root(model.tree_, reports)
     rows = root.tables
-    own = np.bincount(rows.rows.pattern, rows.by_row()[:, 1], len(reports.shares))
+    own = np.bincount(rows.pattern, rows.by_row()[:, 1], len(reports.shares))
     below = sum(
-        np.bincount(child.tables.rows.pattern, child.tables.by_row()[:, 1], len(reports.shares))
+        np.bincount(child.tables.pattern, child.tables.by_row()[:, 1], len(reports.shares))
         for child in root.children()
     )
     np.testing.assert_allclose(below, own, atol=1e-12)

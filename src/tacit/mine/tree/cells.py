@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index
-from tacit.errors import DataError
-from tacit.mine.tree.tree import NONE
 from tacit.records import CountEngine
 
+#: `attribute` of a leaf, `parent` of the root, `child` of a category that does not exist.
+NONE = -1
 #: Rows that are moved together, unless one cell has more: they should stay in the cache.
 ROWS = 1 << 17
 
@@ -60,71 +60,52 @@ class CellCounts(ABC):
         """The cells below these; `last` if they will not be split."""
 
 
-S = TypeVar("S")
+#: Numbers of cells made together, their sizes and counts, and a store of their rows in order.
+NewCells = tuple[Index, Index, Array, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class NewCells(Generic[S]):
-    """Cells made together: their numbers, sizes and counts, and a store of their rows in order."""
+class StoredCells(CellCounts):
+    """Cells that are ranges of rows in stores: `store` is the number of each cell's store."""
 
-    number: Index
-    sizes: Index
-    counts: Array
-    store: S | None
-
-
-class StoredCells(CellCounts, Generic[S]):
-    """Cells that are ranges of rows in stores: `store` is the place of each cell's store."""
-
-    def __init__(self, stores: list[S | None], counts: Array, unit: float) -> None:
-        self.stores, self.counts, self.unit = stores, counts, unit
-        n = len(counts)
-        self.store, self.start = np.zeros(n, np.intp), np.zeros(n, np.intp)
-        self.sizes = np.zeros(n, np.intp)
+    def __init__(self, rows: Any, n_rows: int, counts: Array, unit: float) -> None:
+        """One cell with all rows."""
+        self.stores, self.counts, self.unit = [rows], counts, unit
+        self.store, self.start = np.zeros(1, np.intp), np.zeros(1, np.intp)
+        self.sizes = np.array([n_rows])
 
     @abstractmethod
-    def empty(self, counts: Array) -> StoredCells[S]:
-        """Cells with these counts and no rows yet."""
-
-    @abstractmethod
-    def split(self, store: S, splits: CellSplits, some: Index, last: bool) -> NewCells[S]:
+    def split(self, store: Any, splits: CellSplits, some: Index, last: bool) -> NewCells:
         """Some of the splits, of cells in one store."""
 
-    def below(self, splits: CellSplits, last: bool) -> StoredCells[S]:
-        old = splits.kept
-        counts = np.empty((splits.n_new + len(old), *self.counts.shape[1:]))
-        cells = self.empty(counts)
-        for which, some in self._together(splits):
-            store = self.stores[which]
-            assert store is not None
-            new = self.split(store, splits, some, last)
-            counts[new.number], cells.sizes[new.number] = new.counts, new.sizes
-            cells.store[new.number] = len(cells.stores)
-            cells.start[new.number] = np.cumsum(new.sizes) - new.sizes
-            cells.stores.append(new.store)
-        counts[splits.n_new :] = self.counts[old]
-        for name in ("start", "sizes"):
-            getattr(cells, name)[splits.n_new :] = getattr(self, name)[old]
-        used, cells.store[splits.n_new :] = np.unique(self.store[old], return_inverse=True)
-        cells.store[splits.n_new :] += len(cells.stores)
-        cells.stores += [self.stores[which] for which in used]
+    def below(self, splits: CellSplits, last: bool) -> StoredCells:
+        old, new, cells = splits.kept, np.zeros(splits.n_new, np.intp), copy(self)
+        used, carried = np.unique(self.store[old], return_inverse=True)
+        cells.stores = [self.stores[number] for number in used]
+        cells.store = np.concatenate([new, carried])
+        cells.start = np.concatenate([new, self.start[old]])
+        cells.sizes = np.concatenate([new, self.sizes[old]])
+        cells.counts = np.empty((len(cells.sizes), *self.counts.shape[1:]))
+        cells.counts[splits.n_new :] = self.counts[old]
+        for number, some in self._together(splits):
+            new, sizes, counts, store = self.split(self.stores[number], splits, some, last)
+            cells.counts[new], cells.sizes[new] = counts, sizes
+            cells.store[new], cells.start[new] = len(cells.stores), np.cumsum(sizes) - sizes
+            cells.stores.append(store)
         return cells
 
     def _together(self, splits: CellSplits) -> Iterator[tuple[int, Index]]:
         """Splits of cells in one store, in parts of not too many rows."""
         store = self.store[splits.cell]
-        for which in np.unique(store):
-            together = np.flatnonzero(store == which)
+        for number in np.unique(store):
+            together = np.flatnonzero(store == number)
             rows = np.cumsum(self.sizes[splits.cell[together]])
             for some in np.split(together, np.flatnonzero(np.diff(rows // ROWS)) + 1):
-                yield int(which), some
+                yield int(number), some
 
-    def rows_of(self, cells: Index) -> tuple[slice | Index, Index]:
+    def rows_of(self, cells: Index) -> tuple[Index, Index]:
         """The rows of cells in their store, one cell after the other, and the number of each."""
-        start, sizes = self.start[cells], self.sizes[cells]
-        if len(cells) == 1:
-            return slice(int(start[0]), int(start[0] + sizes[0])), np.zeros(1, np.intp)
-        return ranges(start, sizes), np.repeat(np.arange(len(cells)), sizes)
+        sizes = self.sizes[cells]
+        return ranges(self.start[cells], sizes), np.repeat(np.arange(len(cells)), sizes)
 
 
 def ranges(start: Index, sizes: Index) -> Index:
@@ -145,12 +126,8 @@ def order_by(key: Index, n: int) -> Index:
 #: Records x words; bit b of word w is the answer to attribute 64 w + b.
 Words = npt.NDArray[np.uint64]
 
-#: Rows that are reduced to one row per plane, and how many planes these are.
-_ADDED, _PLANES = 31, 5
-#: Rows from which on adders are faster, rows that they process at once, and rows unpacked at once.
-_MANY, _AT_ONCE, _UNPACKED = 64 * _ADDED, 256 * _ADDED, 32 * 255
-#: Bytes of 0 or 1 that can be added in a byte.
-_FULL = 255
+#: Bytes of 0 or 1 that can be added in a byte, and rows that are unpacked at once.
+_FULL, _UNPACKED = 255, 32 * 255
 _PACKED_AT_ONCE = 1 << 15
 
 
@@ -173,55 +150,38 @@ def unpacked(words: Words, n_attributes: int) -> Codes:
     return np.unpackbits(words.view(np.uint8), axis=1, count=n_attributes, bitorder="little")
 
 
-class BitCells(StoredCells[Words]):
+class BitCells(StoredCells):
     """Cells of yes/no records, packed into 64-bit words.
 
     The rows of a cell with class 0 come before those with class 1. A record is a row of words, one
     bit per attribute. The ones of each bit are counted in the smaller half of a split; those of the
-    other half are the rest. Many rows are first reduced by carry-save adders: 31 rows become 5,
-    whose bits count 1, 2, 4, 8 and 16 (Harley & Seal; Warren, Hacker's Delight, section 5-1). Few
-    rows are unpacked into bytes, of which 255 can be added without a carry.
+    other half are the rest.
     """
 
-    def __init__(self, target: int, unit: float, counts: Array, stores: list[Words | None]) -> None:
-        super().__init__(stores, counts, unit)
-        self.target = target
-        self.row_bytes = 8 * -(-counts.shape[1] // 128)
-
-    @classmethod
-    def of(cls, words: Words, n_attributes: int, target: int, unit: float) -> BitCells:
-        """One cell with all records."""
+    def __init__(self, words: Words, n_attributes: int, target: int, unit: float) -> None:
         classes = _bits(words, target)
         words = words.take(order_by(classes, 2), axis=0)
         sizes = np.bincount(classes, minlength=2)
         ones = ones_of_ranges(words, np.array([0, sizes[0]]), sizes)[:, :n_attributes]
-        cells = cls(target, unit, _counts(ones[None], sizes[None]), [words])
-        cells.sizes[0] = len(words)
-        return cells
+        super().__init__(words, len(words), _counts(ones[None], sizes[None]), unit)
+        self.target = target
+        self.row_bytes = 8 * words.shape[1]
 
-    def empty(self, counts: Array) -> BitCells:
-        return BitCells(self.target, self.unit, counts, [])
-
-    def split(self, store: Words, splits: CellSplits, some: Index, last: bool) -> NewCells[Words]:
+    def split(self, store: Words, splits: CellSplits, some: Index, last: bool) -> NewCells:
         cells = splits.cell[some]
         rows, split = self.rows_of(cells)
-        attribute = splits.attribute[some]
-        words = store[rows] if isinstance(rows, slice) else store.take(rows, axis=0)
-        answers = _bits(words, attribute[split])
+        words = store.take(rows, axis=0)
+        answers = _bits(words, splits.attribute[some][split])
         key = (split * 2 + answers) * 2 + _bits(words, self.target)
         words = words.take(order_by(key, 4 * len(some)), axis=0)
         sizes = np.bincount(key, minlength=4 * len(some)).reshape(-1, 2, 2)
         counts = self._half_counts(words, sizes, cells)
         numbers = np.take_along_axis(splits.places[some], splits.branches[some, :2], axis=1)
-        stays = numbers >= 0
-        by_half, start = sizes.sum(axis=2), np.cumsum(sizes.sum(axis=2)).reshape(-1, 2)
-        start -= by_half
-        stored = None
-        if not last:
-            stored = words
-            if not stays.all():
-                stored = words.take(ranges(start[stays], by_half[stays]), axis=0)
-        return NewCells(numbers[stays], by_half[stays], counts[stays], stored)
+        stays, by_half = numbers >= 0, sizes.sum(axis=2)
+        if not last and not stays.all():
+            start = np.cumsum(by_half).reshape(-1, 2) - by_half
+            words = words.take(ranges(start[stays], by_half[stays]), axis=0)
+        return numbers[stays], by_half[stays], counts[stays], None if last else words
 
     def _half_counts(self, words: Words, sizes: Index, cells: Index) -> Array:
         """Counts of both halves of each cell; `sizes` is cells x answers x classes."""
@@ -240,12 +200,9 @@ class BitCells(StoredCells[Words]):
 
 def _bits(words: Words, attribute: int | Index) -> Index:
     """The answer of each row to an attribute, or to one per row."""
-    word, bit = np.divmod(attribute, 64)
-    if np.size(attribute) == 1:
-        row_words = words[:, int(np.ravel(word)[0])]
-    else:
-        row_words = words[np.arange(len(words)), word]
-    return ((row_words >> np.asarray(bit, np.uint64)) & np.uint64(1)).astype(np.intp)
+    octets = words.view(np.uint8)
+    places = np.arange(0, octets.size, octets.shape[1]) + attribute // 8
+    return (octets.ravel().take(places) >> np.asarray(attribute % 8, np.uint8)) & 1
 
 
 def _counts(ones: Index, sizes: Index) -> Array:
@@ -255,65 +212,22 @@ def _counts(ones: Index, sizes: Index) -> Array:
 
 
 def ones_of_ranges(words: Words, start: Index, sizes: Index) -> Index:
-    """How many rows of each range have each bit, ranges x bits."""
+    """How many rows of each range have each bit, ranges x bits.
+
+    Rows are unpacked into bytes, of which 255 can be added without a carry.
+    """
     ones = np.zeros((len(start), 64 * words.shape[1]), np.int64)
-    many = sizes >= _MANY
-    for i in np.flatnonzero(many):
-        ones[i] = _ones_of_many(words[start[i] : start[i] + sizes[i]])
-    few = np.flatnonzero(~many & (sizes > 0))
-    step = np.cumsum(sizes[few]) // _UNPACKED
-    for some in np.split(few, np.flatnonzero(np.diff(step)) + 1) if len(few) else ():
-        ones[some] = _ones_of_few(words, start[some], sizes[some])
-    return ones
-
-
-def _ones_of_few(words: Words, start: Index, sizes: Index) -> Index:
-    """The same for ranges that are not empty, by unpacking them all."""
-    rows = words.take(ranges(start, sizes), axis=0)
-    bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").view(np.uint64)
     pieces = -(-sizes // _FULL)
-    first = np.cumsum(pieces) - pieces
-    within = ranges(np.zeros(len(sizes), np.intp), pieces) * _FULL
-    cuts = np.repeat(np.cumsum(sizes) - sizes, pieces) + within
-    sums = np.add.reduceat(bits, cuts, axis=0).view(np.uint8)
-    return np.add.reduceat(sums, first, axis=0, dtype=np.int64)
-
-
-def _ones_of_many(rows: Words) -> Index:
-    """How many of many rows have each bit, by carry-save adders."""
-    n = len(rows) // _ADDED * _ADDED
-    planes: list[list[Words]] = [[] for _ in range(_PLANES)]
-    for start in range(0, n, _AT_ONCE):
-        block = rows[start : min(start + _AT_ONCE, n)].reshape(_ADDED, -1)
-        for plane, added in zip(planes, _added(list(block)), strict=True):
-            plane.append(added.reshape(-1, rows.shape[1]))
-    ones = _ones(rows[n:])
-    for power, plane in enumerate(planes):
-        ones += _ones(np.concatenate(plane)) << power
-    return ones
-
-
-def _added(rows: list[Words]) -> list[Words]:
-    """The sum of each bit over 31 rows, as 5 rows of binary digits, the lowest first."""
-    digits = []
-    while rows:
-        carries = []
-        while len(rows) > 2:
-            a, b, c = rows.pop(), rows.pop(), rows.pop()
-            both = a ^ b
-            rows.insert(0, both ^ c)
-            carries.append((a & b) | (both & c))
-        digits.append(rows[0])
-        rows = carries
-    return digits
-
-
-def _ones(rows: Words) -> Index:
-    """How many rows have each bit, by unpacking them."""
-    ones = np.zeros(64 * rows.shape[1], np.int64)
-    for start in range(0, len(rows), _UNPACKED):
-        block = rows[start : start + _UNPACKED]
-        ones += _ones_of_few(block, np.zeros(1, np.intp), np.array([len(block)]))[0]
+    owner = np.repeat(np.arange(len(start)), pieces)
+    within = ranges(np.zeros_like(pieces), pieces) * _FULL
+    first, size = start[owner] + within, np.minimum(sizes[owner] - within, _FULL)
+    steps = np.flatnonzero(np.diff(np.cumsum(size) // _UNPACKED)) + 1
+    for some in np.split(np.arange(len(owner)), steps) if len(owner) else ():
+        rows = words.take(ranges(first[some], size[some]), axis=0)
+        bits = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").view(np.uint64)
+        sums = np.add.reduceat(bits, np.cumsum(size[some]) - size[some], axis=0).view(np.uint8)
+        owners, at = np.unique(owner[some], return_index=True)
+        ones[owners] += np.add.reduceat(sums, at, axis=0, dtype=np.int64)
     return ones
 
 
@@ -329,66 +243,30 @@ class CodeRows(NamedTuple):
         return CodeRows(self.codes.take(rows, axis=1), weights)
 
 
-class CodeCells(StoredCells[CodeRows]):
+class CodeCells(StoredCells):
     """Cells of codes; their class is the attribute `target`.
 
     Rows are kept in the order of their cells, so that counts of one cell are close in memory.
     """
 
-    def __init__(
-        self,
-        sizes: tuple[int, ...],
-        target: int,
-        unit: float,
-        counts: Array,
-        stores: list[CodeRows | None],
-    ) -> None:
-        super().__init__(stores, counts, unit)
-        self.categories, self.target = sizes, target
+    def __init__(self, rows: CodeRows, sizes: tuple[int, ...], target: int, unit: float) -> None:
+        self.categories, self.target, n = sizes, target, rows.codes.shape[1]
         self.row_bytes = len(sizes) + 16
+        super().__init__(rows, n, self._counts(rows, np.zeros(n, np.intp), 1), unit)
 
-    @classmethod
-    def of(cls, rows: CodeRows, sizes: tuple[int, ...], target: int, unit: float) -> CodeCells:
-        """One cell with all rows."""
-        n = rows.codes.shape[1]
-        cells = cls(sizes, target, unit, np.zeros((0, 0, 0)), [rows])
-        counts = cells._counts(rows, np.zeros(n, np.intp), 1)
-        cells = cls(sizes, target, unit, counts, [rows])
-        cells.sizes[0] = n
-        return cells
-
-    def empty(self, counts: Array) -> CodeCells:
-        return CodeCells(self.categories, self.target, self.unit, counts, [])
-
-    def split(
-        self, store: CodeRows, splits: CellSplits, some: Index, last: bool
-    ) -> NewCells[CodeRows]:
+    def split(self, store: CodeRows, splits: CellSplits, some: Index, last: bool) -> NewCells:
         rows, split = self.rows_of(splits.cell[some])
-        attribute = splits.attribute[some]
-        if len(some) == 1:
-            answers = store.codes[attribute[0], rows]
-        else:
-            answers = store.codes[attribute[split], rows]
-        number = np.unique(splits.places[some])
-        number = number[number != NONE]
-        local = np.full(splits.n_new + 1, len(number))
+        answers = store.codes[splits.attribute[some][split], rows]
+        places = np.concatenate([splits.places[some], np.full((len(some), 1), NONE)], axis=1)
+        number = np.unique(places[places != NONE])
+        local = np.full(splits.n_new + 1, len(number))  # the last one for rows that are dropped
         local[number] = np.arange(len(number))
-        numbers = local[
-            np.concatenate([splits.places[some], np.full((len(some), 1), NONE)], axis=1)
-        ]
-        new_cell = np.take_along_axis(numbers, splits.branches[some], axis=1)[split, answers]
-        return self._moved(store, rows, new_cell, number, last)
-
-    def _moved(
-        self, store: CodeRows, rows: slice | Index, new_cell: Index, number: Index, last: bool
-    ) -> NewCells[CodeRows]:
-        """The rows that go to new cells; those with a place beyond these are dropped."""
-        order = order_by(new_cell, len(number) + 1)
+        new_cell = np.take_along_axis(local[places], splits.branches[some], axis=1)[split, answers]
         sizes = np.bincount(new_cell, minlength=len(number) + 1)[:-1]
-        order = order[: int(sizes.sum())]
-        moved = store.take(order + rows.start if isinstance(rows, slice) else rows[order])
+        order = order_by(new_cell, len(number) + 1)[: int(sizes.sum())]
+        moved = store.take(rows[order])
         counts = self._counts(moved, new_cell[order], len(number))
-        return NewCells(number, sizes, counts, None if last else moved)
+        return number, sizes, counts, None if last else moved
 
     def _counts(self, rows: CodeRows, cell: Index, n: int) -> Array:
         """Counts of n cells, given the cell of each row."""
@@ -424,10 +302,9 @@ class CellsOfBlock:
 
     def _root(self, codes: Codes) -> CellCounts:
         if set(self.sizes) == {2}:
-            words = packed(codes, self.places)
-            return BitCells.of(words, len(self.sizes), self.target, 1.0)
+            return BitCells(packed(codes, self.places), len(self.sizes), self.target, 1.0)
         rows = CodeRows(np.ascontiguousarray(codes.T[list(self.places)]), None)
-        return CodeCells.of(rows, self.sizes, self.target, 1.0)
+        return CodeCells(rows, self.sizes, self.target, 1.0)
 
 
 class StreamedCells(CellCounts):
@@ -445,67 +322,5 @@ class StreamedCells(CellCounts):
         self.sizes = np.zeros(len(self.counts), np.intp)
 
     def below(self, splits: CellSplits, last: bool) -> StreamedCells:
-        block = self._block
-        further = CellsOfBlock(block.sizes, block.places, block.target, (*block.splits, splits))
+        further = replace(self._block, splits=(*self._block.splits, splits))
         return StreamedCells(self._engine, further, self.unit)
-
-
-@dataclass(frozen=True, eq=False)
-class StreamedAnswers:
-    """Reported answers of the records of an engine; `places` are their columns."""
-
-    engine: CountEngine
-    places: tuple[int, ...]
-
-    @property
-    def codes(self) -> Codes:
-        """Refused: they do not fit in memory."""
-        raise DataError("the records do not fit in memory, which this needs")
-
-    def cells(self, sizes: tuple[int, ...], target: int, shares: Array, n: int) -> CellCounts:
-        """One cell that has all records."""
-        return StreamedCells(self.engine, CellsOfBlock(sizes, self.places, target), 1 / n)
-
-
-class ReportedAnswers(Protocol):
-    """Reported answers to the true attributes."""
-
-    @property
-    def codes(self) -> Codes:
-        """The reported codes, attributes x patterns."""
-
-    def cells(self, sizes: tuple[int, ...], target: int, shares: Array, n: int) -> CellCounts:
-        """One cell that has all patterns, each with its share of n records."""
-
-
-@dataclass(frozen=True, eq=False)
-class CodedAnswers:
-    """Answers of any number of categories."""
-
-    codes: Codes
-
-    def cells(self, sizes: tuple[int, ...], target: int, shares: Array, n: int) -> CellCounts:
-        """One cell that has all patterns, each with its share of n records."""
-        if len(shares) == n:  # every record is a pattern of its own
-            return CodeCells.of(CodeRows(self.codes, None), sizes, target, 1 / n)
-        return CodeCells.of(CodeRows(self.codes, shares), sizes, target, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class PackedAnswers:
-    """Yes/no answers, one bit each. A pattern that was counted several times is repeated."""
-
-    words: Words
-    n_attributes: int
-
-    @cached_property
-    def codes(self) -> Codes:
-        """The reported codes, attributes x patterns; only what goes from row to row needs them."""
-        return np.ascontiguousarray(unpacked(self.words, self.n_attributes).T)
-
-    def cells(self, sizes: tuple[int, ...], target: int, shares: Array, n: int) -> CellCounts:
-        """One cell that has all records."""
-        words = self.words
-        if len(shares) < n:
-            words = np.repeat(words, np.rint(shares * n).astype(np.intp), axis=0)
-        return BitCells.of(words, self.n_attributes, target, 1 / n)

@@ -26,7 +26,8 @@ from tacit.core.arrays import TINY, Array, Codes, Index
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, grow_nodes
+from tacit.mine.tree.cells import NONE
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, Tree, grow_nodes
 from tacit.mine.tree.likelihood import (
     CAUTION,
     FOLDS,
@@ -41,7 +42,6 @@ from tacit.mine.tree.likelihood import (
     refitted_table,
 )
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import likelihood
 from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables
 from tacit.reconstruction import Reconstruction

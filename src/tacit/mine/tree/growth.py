@@ -1,4 +1,4 @@
-"""grow: a decision tree, level by level, from the tables of its nodes (see `tables`).
+"""Tree, grow: a decision tree, grown level by level from the tables of its nodes (see `tables`).
 
 The tables come from reports, unbiased and with the noise of the disguise, or from weighted true
 records: a reconstructed joint table, or resampled counts of a forest.
@@ -34,18 +34,21 @@ attributes. A split that is not possible has the gain minus infinity.
 from __future__ import annotations
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
-from typing import NamedTuple
+from functools import cache, cached_property, partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.errors import DataError
+from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.tables import (
     ClassTables,
     NodeTables,
@@ -54,13 +57,179 @@ from tacit.mine.tree.tables import (
     TreeReports,
     root_tables,
 )
-from tacit.mine.tree.tree import NONE, Tree, first_largest
 from tacit.reconstruction.estimate import covariance_of_means
 
 #: Shares below this, and variances below this share of the second moment, are rounding errors.
 _NOTHING, _ROUNDING = 1e-12, 1e-9
 #: Smaller than any share, but its logarithm is finite.
 _TINY = float(np.finfo(np.float64).tiny)
+
+
+#: Class shares are equal if they differ by less than this part of the larger one.
+_SAME = 1e-9
+
+
+def first_largest(shares: Array) -> Index:
+    """The class with the largest share in each row; the first of those equal up to rounding."""
+    largest = shares.max(axis=1, keepdims=True)
+    return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
+
+
+def check_max_depth(max_depth: Any) -> None:
+    """Raise DataError unless this is a whole number from 0 up, or None."""
+    whole = isinstance(max_depth, numbers.Integral) and not isinstance(max_depth, bool)
+    if max_depth is not None and (not whole or max_depth < 0):
+        raise DataError(f"max_depth must be a whole number from 0 up, or None, got {max_depth!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The splits and class shares of all nodes, one entry per node; node 0 is the root.
+
+    Parents come before their children, and siblings are in the order of their numbers. Decision
+    trees are depth-first, trees of a forest are by level.
+
+    attribute: the attribute that splits the node. child: the node that each of its categories leads
+    to, nodes x categories. value: P(node, class), with its covariance; in a forest, the predicted
+    P(class | node). label_source: the node whose shares decide the class of this one: itself, or
+    one above if its own shares are within noise.
+    """
+
+    attribute: Index
+    parent: Index
+    child: Index
+    value: Array
+    covariance: Array
+    label_source: Index
+    n_records: int
+
+    @classmethod
+    def of_chances(cls, attribute: Index, child: Index, chances: Array) -> Tree:
+        """A tree of a forest, with the predicted chances of its nodes."""
+        n, n_classes = chances.shape
+        parent, (nodes, categories) = np.full(n, NONE), np.nonzero(child != NONE)
+        parent[child[nodes, categories]] = nodes
+        covariance = np.zeros((n, n_classes, n_classes))
+        return cls(attribute, parent, child, chances, covariance, np.arange(n), n_records=1)
+
+    def __len__(self) -> int:
+        return len(self.attribute)
+
+    @property
+    def leaves(self) -> Index:
+        """The nodes that are not split."""
+        return np.flatnonzero(self.attribute == NONE)
+
+    @cached_property
+    def depth(self) -> Index:
+        """The number of conditions that lead to each node."""
+        depth, above = np.zeros(len(self), np.intp), self.parent
+        while (inside := above != NONE).any():
+            depth += inside
+            above = np.where(inside, self.parent[above], NONE)
+        return depth
+
+    @cached_property
+    def chances(self) -> Array:
+        """The predicted P(class | node): the shares of the label source, none negative."""
+        shares = np.maximum(self.value[self.label_source], 0)
+        total = shares.sum(axis=1, keepdims=True)
+        even = np.full(shares.shape, 1 / shares.shape[1])
+        return np.asarray(np.divide(shares, total, out=even, where=total > 0))
+
+    @cached_property
+    def label(self) -> Index:
+        """The class of each node."""
+        return first_largest(self.chances)
+
+    def find(self, records: Codes | Index, target: int) -> Index:
+        """The leaf of each record; records have codes of all attributes except the target."""
+        column = self.attribute - (self.attribute > target)
+        node = np.zeros(len(records), np.intp)
+        moving = np.arange(len(records)) if self.attribute[0] != NONE else np.zeros(0, np.intp)
+        while len(moving):
+            at = node[moving]
+            at = self.child[at, records[moving, column[at]]]
+            node[moving] = at
+            moving = moving[self.attribute[at] != NONE]
+        return node
+
+    def conditions(self, node: int) -> list[tuple[int, Index]]:
+        """Attributes and allowed categories on the way to a node, from the root down."""
+        path = []
+        while node:
+            parent = int(self.parent[node])
+            path.append((int(self.attribute[parent]), np.flatnonzero(self.child[parent] == node)))
+            node = parent
+        return path[::-1]
+
+    def prices(self, cost: Array) -> Array:
+        """The price per leaf from which on each split is cut; infinite at leaves.
+
+            price of a node = (cost(node) - cost(leaves below)) / (number of leaves below - 1)
+
+        The node with the smallest price is cut first (cost-complexity: Breiman et al. 1984, chapter
+        3). From the leaves up: `links` has the cuts below a node, cheapest first, as (price, cost
+        that each adds, leaves that it removes); cuts cheaper than that of the node come first.
+        """
+        n = len(self)
+        price, cost_below, leaves = np.full(n, np.inf), np.zeros(n), np.zeros(n, np.intp)
+        links: list[list[tuple[float, float, int]]] = [[] for _ in range(n)]
+        for node in range(n - 1, -1, -1):
+            if self.attribute[node] == NONE:
+                cost_below[node], leaves[node] = cost[node], 1
+            else:
+                order, cheaper = sorted(links[node]), 0
+                added, saved = float(cost[node] - cost_below[node]), int(leaves[node] - 1)
+                while cheaper < len(order) and order[cheaper][0] * saved < added:
+                    added, saved = added - order[cheaper][1], saved - order[cheaper][2]
+                    cheaper += 1
+                price[node] = added / saved if added > _NOTHING else 0.0
+                links[node] = [*order[:cheaper], (float(price[node]), added, saved)]
+            if node:
+                above = self.parent[node]
+                cost_below[above] += cost_below[node]
+                leaves[above] += leaves[node]
+                links[above] += links[node]
+                links[node] = []
+        return price
+
+    def cut(self, at: Mask) -> Tree:
+        """The tree with these nodes made leaves."""
+        remains = np.ones(len(self), bool)
+        for node in range(1, len(self)):
+            parent = self.parent[node]
+            remains[node] = remains[parent] and not at[parent]
+        attribute = np.where(at, NONE, self.attribute)
+        child = np.where((attribute == NONE)[:, None], NONE, self.child)
+        return replace(self, attribute=attribute, child=child).take(np.flatnonzero(remains))
+
+    def depth_first(self) -> Tree:
+        """The same tree in depth-first order, so that a subtree is a slice."""
+        order = np.argsort(self.depth, kind="stable")
+        levels = np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1)
+        sizes, position = np.ones(len(self), np.intp), np.zeros(len(self), np.intp)
+        for level in levels[:0:-1]:
+            np.add.at(sizes, self.parent[level], sizes[level])
+        for level in levels[1:]:
+            above, before = self.parent[level], np.cumsum(sizes[level]) - sizes[level]
+            first = np.append(True, above[1:] != above[:-1])
+            position[level] = position[above] + 1 + before - before[first][np.cumsum(first) - 1]
+        return self.take(np.argsort(position))
+
+    def take(self, nodes: Index) -> Tree:
+        """The tree of these nodes in this order, which must include their parents."""
+        number = np.full(len(self) + 1, NONE)
+        number[nodes] = np.arange(len(nodes))
+        return Tree(
+            self.attribute[nodes],
+            number[self.parent[nodes]],
+            number[self.child[nodes]],
+            self.value[nodes],
+            self.covariance[nodes],
+            number[self.label_source[nodes]],
+            self.n_records,
+        )
 
 
 class BestMoments(NamedTuple):
@@ -509,11 +678,10 @@ def _split(
     growing.split(nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
     if depth + 1 == settings.max_depth:
         return
-    branches = np.where(tables.events.padded(attribute), parts, NONE)
     last = depth + 2 == settings.max_depth
     wanted = real & growing.may_split(children)
     for batch in tables.memory_batches(attribute, wanted):
-        below = partial(tables.children, attribute, branches, batch, last)
+        below = partial(tables.children, attribute, parts, batch, last)
         yield children[batch], below, depth + 1
 
 
@@ -529,9 +697,8 @@ def follow(tree: Tree, reports: TreeReports) -> Tree:
         attribute, child = tree.attribute[nodes], tree.child[nodes]
         branches = branches_of(child)
         wanted = branches == np.arange(branches.shape[1])
-        allowed = np.where(tables.events.padded(attribute), branches, NONE)
         waiting += [
-            (child[batch], partial(tables.children, attribute, allowed, batch))
+            (child[batch], partial(tables.children, attribute, branches, batch))
             for batch in tables.memory_batches(attribute, wanted)
         ]
     covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
@@ -561,16 +728,15 @@ class NodeWalk:
         """The weight of each pattern for P(node, class = the node's label)."""
         weights = self.tables.by_row()[:, self.tree.label[self.node]]
         patterns = len(self.tables.reports.shares)
-        return np.asarray(np.bincount(self.tables.rows.pattern, weights, patterns), np.float64)
+        return np.asarray(np.bincount(self.tables.pattern, weights, patterns), np.float64)
 
     def children(self) -> Iterator[NodeWalk]:
         """The nodes below, from the first category on."""
         attribute, child = self.tree.attribute[[self.node]], self.tree.child[[self.node]]
         branches = branches_of(child)
-        allowed = np.where(self.tables.events.padded(attribute), branches, NONE)
         for branch in np.unique(branches[branches != NONE]):
             wanted = np.arange(branches.shape[1])[None] == branch
-            tables = self.tables.unmerged_children(attribute, allowed, wanted)
+            tables = self.tables.children(attribute, branches, wanted)
             yield NodeWalk(self.tree, tables, int(child[0, branch]))
 
 
@@ -582,8 +748,8 @@ def confusion_weights(tree: Tree, reports: TreeReports) -> Array:
     while waiting:
         walk = waiting.pop()
         if walk.is_leaf:
-            rows, label = walk.tables.rows, tree.label[walk.node]
-            np.add.at(weights[:, :, label], rows.pattern, walk.tables.by_row())
+            label = tree.label[walk.node]
+            np.add.at(weights[:, :, label], walk.tables.pattern, walk.tables.by_row())
         else:
             waiting += walk.children()
     return weights

@@ -23,7 +23,8 @@ import numpy as np
 from tacit.core.arrays import Array, Index
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import FileError, TacitError, unknown
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.cells import NONE
+from tacit.mine.tree.growth import Tree
 
 _REQUIRED = ("node", "class", "takes_parents_class", "shares", "covariance")
 _SPLIT = ("attribute", "branches")

@@ -23,9 +23,16 @@ from scipy.special import chdtrc
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import Design, ProductChannel
-from tacit.mine.tree.growth import GrowthSettings, confusion_weights, follow, grow, grow_nodes
+from tacit.mine.tree.cells import NONE
+from tacit.mine.tree.growth import (
+    GrowthSettings,
+    Tree,
+    confusion_weights,
+    follow,
+    grow,
+    grow_nodes,
+)
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem

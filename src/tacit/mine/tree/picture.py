@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.view import TreeView, alternatives
 
 #: Longest label, in characters; longer ones are cut.

@@ -17,10 +17,11 @@ weights give second moments. If the class is in another group, its weights are a
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 from typing import Any, NamedTuple, Self
 
@@ -29,30 +30,18 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.core.channel.numbers import uniform
-from tacit.core.channel.weights import Events, GroupWeights, KeepOrDrawWeights, States
+from tacit.core.channel.weights import Events, GroupWeights, States
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type
 from tacit.errors import DataError
-from tacit.mine.tree.cells import (
-    CellCounts,
-    CellSplits,
-    CodedAnswers,
-    PackedAnswers,
-    ReportedAnswers,
-    StreamedAnswers,
-    packed,
-    ranges,
-)
-from tacit.mine.tree.tree import NONE
-from tacit.reconstruction.report_weights import GroupReports, ReportWeights
+from tacit.mine.tree import cells
+from tacit.mine.tree.cells import NONE, CellCounts
+from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import PatternTable
 from tacit.records.keys import smallest
 
 #: Numbers that are processed at once.
 _AT_ONCE = 1 << 21
-#: States that are summed one by one.
-_FEW_STATES = 4
 #: Variances below this share of the second moment are rounding.
 _ROUNDING = 1e-9
 #: Yes/no records are packed if the records are at most this many times the patterns.
@@ -63,18 +52,19 @@ _MOST_REPEATED = 4
 class TreeReports:
     """Reported patterns, their shares of the records, and the weights of each group.
 
-    `answers` has the reported codes of each true attribute. If a group has a joint report, its
-    answers are 0 and the joint report is in `joint`. `weighted`: true records with any weights.
+    `answers` has the reported codes of each true attribute, attributes x patterns; or yes/no
+    answers as words (see `cells.packed`); or the counts of records that do not fit in memory. If a
+    group has a joint report, its answers are 0 and the joint report is in `joint`. True records,
+    with any weights, have no groups.
     """
 
     sizes: tuple[int, ...]
     target: int
     shares: Array
     n_records: int
-    group_weights: tuple[GroupWeights, ...]
-    answers: ReportedAnswers
-    joint: tuple[Index, ...]
-    weighted: bool = False
+    answers: npt.NDArray[Any] | CellCounts
+    group_weights: tuple[GroupWeights, ...] = ()
+    joint: tuple[Index, ...] = ()
 
     @classmethod
     def of(cls, patterns: PatternTable, design: Design, target: str) -> TreeReports:
@@ -84,45 +74,45 @@ class TreeReports:
             factor.require_reconstructable()
         schema, n_records = design.schema, patterns.n_records
         sizes, index = schema.sizes, schema.index(target)
+        weights = tuple(reports.weights(g) for g in range(len(design.groups)))
+        few_states = all(group.n_states is not None for group in weights)
+        if few_states:
+            columns = tuple(patterns.schema.index(name) for name in schema.names)
         if patterns.engine is not None:  # cells are counted in one pass per level
-            weights = tuple(reports.weights(g) for g in range(len(design.groups)))
-            if any(group.n_states is None for group in weights):
+            if not few_states:
                 raise DataError(
                     "the records do not fit in memory, which a tree needs unless all groups are "
                     "related, unrelated or truthful"
                 )
-            columns = tuple(patterns.schema.index(name) for name in schema.names)
-            streamed = StreamedAnswers(patterns.engine, columns)
-            return cls(sizes, index, np.zeros(0), n_records, weights, streamed, ())
+            block = cells.CellsOfBlock(sizes, columns, index)
+            streamed = cells.StreamedCells(patterns.engine, block, 1 / n_records)
+            return cls(sizes, index, np.zeros(0), n_records, streamed, weights)
         groups = [reports.group(g) for g in range(len(design.groups))]
-        return cls(
-            sizes,
-            index,
-            patterns.counts / n_records,
-            n_records,
-            tuple(group.weights for group in groups),
-            _answers(patterns, design, groups),
-            tuple(group.cells for group in groups),
-        )
+        shares, joint = patterns.counts / n_records, tuple(group.cells for group in groups)
+        if few_states and set(sizes) == {2} and n_records <= _MOST_REPEATED * len(patterns):
+            answers: npt.NDArray[Any] = cells.packed(patterns.patterns, columns)
+        else:
+            answers = np.zeros((len(sizes), len(patterns)), code_type(schema))
+            for group in groups:
+                for a, column in group.answers.items():
+                    answers[a] = column
+        return cls(sizes, index, shares, n_records, answers, weights, joint)
 
     @classmethod
     def of_cells(
         cls, weights: Array, sizes: tuple[int, ...], n_records: int, target: int | None = None
     ) -> TreeReports:
         """All cells of a joint table with their weights; the target is the last unless given."""
-        cells = np.indices(sizes, smallest(max(sizes))).reshape(len(sizes), -1).T
+        records = np.indices(sizes, smallest(max(sizes))).reshape(len(sizes), -1)
         target = len(sizes) - 1 if target is None else target
-        return cls.true(cells, weights.ravel(), sizes, target, n_records)
+        return cls(sizes, target, weights.ravel(), n_records, records)
 
     @classmethod
     def true(
         cls, records: Codes, shares: Array, sizes: tuple[int, ...], target: int, n_records: int
     ) -> TreeReports:
         """True records with their weights."""
-        group = KeepOrDrawWeights(tuple(range(len(sizes))), 1.0, uniform(sizes))
-        nothing = np.zeros(len(shares), np.intp)
-        answers = CodedAnswers(np.ascontiguousarray(records.T))
-        return cls(sizes, target, shares, n_records, (group,), answers, (nothing,), weighted=True)
+        return cls(sizes, target, shares, n_records, np.ascontiguousarray(records.T))
 
     @property
     def features(self) -> list[int]:
@@ -142,131 +132,81 @@ class TreeReports:
             groups[list(group.attributes)] = g
         return groups
 
+    @cached_property
+    def starts(self) -> Index:
+        """The column of the first category of each attribute, all of them side by side."""
+        return np.cumsum([0, *self.sizes])
+
     @property
     def has_cells(self) -> bool:
         """Whether reports can be counted in cells, because all groups have few states."""
         return all(group.n_states is not None for group in self.group_weights)
 
+    @property
+    def packed(self) -> bool:
+        """Whether the answers are words."""
+        return isinstance(self.answers, np.ndarray) and self.answers.dtype == np.uint64
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The reported codes, attributes x patterns."""
+        if isinstance(self.answers, CellCounts):
+            raise DataError("the records do not fit in memory, which this needs")
+        if self.packed:
+            return np.ascontiguousarray(cells.unpacked(self.answers, len(self.sizes)).T)
+        return self.answers
+
     def cells(self) -> CellCounts:
         """The counts of one cell that has all reports."""
-        return self.answers.cells(self.sizes, self.target, self.shares, self.n_records)
-
-    def rows(self) -> Rows:
-        """Every pattern, at one node that has no conditions."""
-        if isinstance(self.answers, StreamedAnswers):
-            raise DataError("the records do not fit in memory, which this needs")
-        n = len(self.shares)
-        states = zip(self.group_weights, self.joint, strict=True)
-        return Rows(
-            np.arange(n),
-            np.zeros(n, np.intp),
-            self.shares,
-            tuple(group.start(cells) for group, cells in states),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Patterns that count at nodes: pattern, node, share of the records, and states."""
-
-    pattern: Index
-    node: Index
-    share: Array
-    states: tuple[States, ...]
-
-    def take(self, rows: Index | Mask) -> Rows:
-        """Some of the rows."""
-        states = tuple(states_of_group[rows] for states_of_group in self.states)
-        return Rows(self.pattern[rows], self.node[rows], self.share[rows], states)
-
-    def children(
-        self, reports: TreeReports, attribute: Index, branches: Index, children: Index
-    ) -> Rows:
-        """The rows at the children of nodes that are split by an attribute each.
-
-        `branches` says to which branch of a node each category belongs, nodes x categories;
-        `children` numbers the wanted children, nodes x branches, -1 for others.
-        """
-        split_by = attribute[self.node]
-        taken = branches[self.node, reports.answers.codes[split_by, self.pattern]]
-        split_group = reports.groups[split_by]
-        parts: list[list[npt.NDArray[Any]]] = []
-        for g, group in enumerate(reports.group_weights):
-            rows = np.flatnonzero(split_group == g)
-            if len(rows):
-                parts += self._stepped(g, group, rows, split_by[rows], taken[rows], children)
-        return _rows(parts) if parts else self.take(np.zeros(0, np.intp))
-
-    def _stepped(
-        self, g: int, group: GroupWeights, rows: Index, by: Index, taken: Index, children: Index
-    ) -> Iterator[list[npt.NDArray[Any]]]:
-        """Columns of the rows in each branch, for splits by attributes of one group."""
-        before, node = self.states[g][rows], self.node[rows]
-        for branch in np.flatnonzero((children != NONE).any(axis=0)):
-            child = children[node, branch]
-            after = group.step(before, by, taken == branch)
-            inside = np.flatnonzero((child >= 0) & ~group.dropped(after))
-            some = rows[inside]
-            states = [after[inside] if h == g else old[some] for h, old in enumerate(self.states)]
-            yield [self.pattern[some], child[inside], self.share[some], *states]
-
-    def merged(self, reports: TreeReports) -> Rows:
-        """The same with rows joined that no later condition can tell apart."""
-        pairs = zip(reports.group_weights, self.states, strict=True)
-        spent = np.logical_and.reduce([group.settled(states) for group, states in pairs])
-        if not spent.any():
-            return self
-        nodes, first, which = np.unique(self.node[spent], return_index=True, return_inverse=True)
-        rows = np.flatnonzero(spent)[first]
-        shares = np.bincount(which, self.share[spent], len(nodes))
-        joint = [self.pattern[rows], nodes, shares, *(states[rows] for states in self.states)]
-        open_rows = self.take(~spent)
-        return _rows(
-            [[open_rows.pattern, open_rows.node, open_rows.share, *open_rows.states], joint]
-        )
-
-
-def _rows(parts: Sequence[Sequence[npt.NDArray[Any]]]) -> Rows:
-    """Rows from parts of their columns."""
-    pattern, node, share, *states = (np.concatenate(same) for same in zip(*parts, strict=True))
-    return Rows(pattern, node, share, tuple(states))
-
-
-def _answers(
-    patterns: PatternTable, design: Design, groups: Sequence[GroupReports]
-) -> ReportedAnswers:
-    """The reported codes, packed if they can be counted bit by bit."""
-    few = all(group.weights.n_states is not None for group in groups)
-    sizes = design.schema.sizes
-    if few and set(sizes) == {2} and patterns.n_records <= _MOST_REPEATED * len(patterns):
-        columns = [patterns.schema.index(name) for name in design.schema.names]
-        return PackedAnswers(packed(patterns.patterns, columns), len(sizes))
-    codes = np.zeros((len(sizes), len(patterns)), code_type(design.schema))
-    for group in groups:
-        for a, column in group.answers.items():
-            codes[a] = column
-    return CodedAnswers(codes)
+        if isinstance(self.answers, CellCounts):
+            return self.answers
+        n, distinct = self.n_records, len(self.shares) == self.n_records
+        if self.packed:
+            words = self.answers
+            if not distinct:
+                words = np.repeat(words, np.rint(self.shares * n).astype(np.intp), axis=0)
+            return cells.BitCells(words, len(self.sizes), self.target, 1 / n)
+        rows = cells.CodeRows(self.answers, None if distinct else self.shares)
+        return cells.CodeCells(rows, self.sizes, self.target, 1 / n if distinct else 1.0)
 
 
 class NodeTables(ABC):
-    """The tables of some nodes."""
+    """The tables of some nodes.
 
-    def __init__(self, reports: TreeReports, events: Events) -> None:
-        self.reports, self.events = reports, events
-        self.n = len(events)
+    `allowed` says which categories the conditions of each node allow, nodes x categories; the
+    categories of all attributes are side by side.
+    """
+
+    def __init__(self, reports: TreeReports, allowed: Mask) -> None:
+        self.reports, self.allowed = reports, allowed
+        self.n = len(allowed)
 
     @classmethod
     @abstractmethod
     def root(cls, reports: TreeReports) -> Self:
         """The node without conditions."""
 
-    @abstractmethod
     def children(self, attribute: Index, branches: Index, wanted: Mask, last: bool = False) -> Self:
         """The wanted children of nodes split by an attribute each, in the order of `wanted`.
 
-        `branches` says to which branch each category belongs, nodes x categories, NONE for those
-        that are not allowed; `wanted` is nodes x branches. `last` if they will not be split.
+        `branches` says to which branch each category belongs, nodes x categories; `wanted` is nodes
+        x branches. `last` if they will not be split.
         """
+        sizes, starts = self.reports.sizes, self.reports.starts
+        columns = (starts[attribute][:, None] + np.arange(max(sizes))) % starts[-1]
+        branches = np.where(np.take_along_axis(self.allowed, columns, axis=1), branches, NONE)
+        parents, which = np.nonzero(wanted)
+        allowed, inside = self.allowed[parents], branches[parents] == which[:, None]
+        for a in np.unique(attribute[parents]):
+            rows = np.flatnonzero(attribute[parents] == a)
+            allowed[rows, starts[a] : starts[a + 1]] &= inside[rows, : sizes[a]]
+        return self._below(allowed, attribute, branches, wanted, last)
+
+    @abstractmethod
+    def _below(
+        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
+    ) -> Self:
+        """The children, with their allowed categories; branches of others are NONE."""
 
     @abstractmethod
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
@@ -287,7 +227,20 @@ class NodeTables(ABC):
     @cached_property
     def choices(self) -> Index:
         """How many categories of each attribute are allowed, nodes x attributes."""
-        return self.events.choices()
+        starts = self.reports.starts[:-1]
+        return np.asarray(np.add.reduceat(self.allowed.astype(np.uint16), starts, axis=1))
+
+
+def _numbered(wanted: Mask) -> Index:
+    """The number of each wanted child, nodes x branches; NONE for others and at the end."""
+    numbers = np.full((len(wanted), wanted.shape[1] + 1), NONE)
+    numbers[:, :-1][wanted] = np.arange(np.count_nonzero(wanted))
+    return numbers
+
+
+def _everything(reports: TreeReports) -> Mask:
+    """What the root allows."""
+    return np.ones((1, sum(reports.sizes)), bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,39 +264,35 @@ class RecordTables(NodeTables):
     def __init__(
         self,
         reports: TreeReports,
-        events: Events,
+        allowed: Mask,
         keys: npt.NDArray[Any],
         weights: Array,
         node: Index,
     ) -> None:
-        super().__init__(reports, events)
+        super().__init__(reports, allowed)
         self.keys, self.weights, self.node = keys, weights, node
         self.n_classes = reports.sizes[reports.target]
 
     @classmethod
     def root(cls, reports: TreeReports) -> RecordTables:
         used = np.flatnonzero(reports.shares)
-        codes, n_classes = reports.answers.codes, reports.sizes[reports.target]
+        codes, n_classes = reports.codes, reports.sizes[reports.target]
         kind = smallest(max(reports.sizes) * n_classes)
         keys = codes[:, used].astype(kind, copy=False) * kind.type(n_classes)
         keys += codes[reports.target, used].astype(kind)
         node = np.zeros(len(used), np.intp)
-        return cls(reports, Events.certain(reports.sizes), keys, reports.shares[used], node)
+        return cls(reports, _everything(reports), keys, reports.shares[used], node)
 
-    def children(
-        self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
+    def _below(
+        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
     ) -> RecordTables:
-        parents, which = np.nonzero(wanted)
-        numbers = np.full((self.n, wanted.shape[1] + 1), NONE)
-        numbers[:, :-1][wanted] = np.arange(len(parents))
         rows = np.flatnonzero(np.asarray(wanted.any(axis=1))[self.node])
         at = self.node[rows]
-        child = numbers[at, branches[at, self.keys[attribute[at], rows] // self.n_classes]]
+        branch = branches[at, self.keys[attribute[at], rows] // self.n_classes]
+        child = _numbered(wanted)[at, branch]
         moved = np.flatnonzero(child != NONE)
-        rows, inside = rows[moved], np.asarray(branches[parents] == which[:, None])
-        events = self.events.below(parents, attribute[parents], inside)
-        keys, weights = self.keys[:, rows], self.weights[rows]
-        return RecordTables(self.reports, events, keys, weights, child[moved])
+        keys, weights = self.keys[:, rows[moved]], self.weights[rows[moved]]
+        return RecordTables(self.reports, allowed, keys, weights, child[moved])
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
         if wanted.any():
@@ -375,88 +324,26 @@ class RecordTables(NodeTables):
         return np.asarray(sums, np.float64).reshape(self.n, k, self.n_classes)
 
 
-@dataclass(frozen=True, eq=False)
-class GroupSums:
-    """The reports at nodes, summed for the tables of one group.
-
-    `sums` takes attributes of the same size and gives shares of reports, nodes x attributes x
-    states x answers x classes: each report times its weight in the groups that are neither this one
-    nor that of the class, or times its square. If the class is in this group, the last axis has
-    reported classes; otherwise true ones, each report times its weight for the class, and the
-    squares have one more axis, for the products of the weights of two classes. A group with a joint
-    report has no answers: those axes have length 1.
-    """
-
-    group: GroupWeights
-    events: Events
-    states: States
-    target: int
-    n_records: int
-    sums: Callable[[tuple[int, ...], bool], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class HitWeights:
-    """g of an attribute's group, computed when it is needed: e x v x c x s x hv x hc.
-
-    `free` says which categories each event allows: weights for others are 0. None if all.
-    """
-
-    source: GroupSums
-    events: Events
-    attribute: int
-    free: Mask | None = None
-
-    @cached_property
-    def both(self) -> Array:
-        """g(v, c)."""
-        return self._inside(self._parted(self.attribute, self.source.target))
-
-    @cached_property
-    def by_category(self) -> Array:
-        """g(v)."""
-        return self._inside(self._parted(self.attribute)[:, :, None, ..., None])
-
-    @cached_property
-    def by_class(self) -> Array:
-        """g(c)."""
-        return self._parted(self.source.target)[:, None, :, :, None]
-
-    @cached_property
-    def whole(self) -> Array:
-        """g."""
-        weights = self.source.group.weights(self.events, self.source.states)
-        return weights[:, None, None, :, None, None]
-
-    def _parted(self, *attributes: int) -> Array:
-        weights = self.source.group.parted(self.events, attributes, self.source.states)
-        if self.source.group.by_attribute:
-            return weights
-        return weights[..., 1:, 1:] if len(attributes) > 1 else weights[..., 1:]  # no misses
-
-    def _inside(self, g: Array) -> Array:
-        return g if self.free is None else np.where(self.free[:, :, None, None, None, None], g, 0.0)
-
-
-class ClassTables(ABC):
-    """Tables of attributes that have as many categories and are in one group.
+class ClassTables:
+    """Tables of attributes that have as many categories and are in one group, g.
 
     A pair is a node and the position of an attribute. If weights differ between events, there is
     one attribute, and pairs are nodes.
     """
 
-    def __init__(self, source: GroupSums, attributes: tuple[int, ...]) -> None:
-        self.source, self.attributes = source, attributes
+    def __init__(self, tables: ReportTables, g: int, attributes: tuple[int, ...]) -> None:
+        self.tables, self.g, self.attributes = tables, g, attributes
+        self.with_class = g == tables.class_group
 
     @cached_property
     def value(self) -> Array:
         """P(E, v, c), nodes x attributes x categories x classes; 0 if E does not allow v."""
-        sums, free = self._sums, self._free
+        sums, free = self.tables.sums(self.g, self.attributes, False), self._free
         n, many = free.shape[:2]
         flat = sums.reshape(n * many, *sums.shape[2:])
         nodes = np.repeat(np.arange(n), many)
         parts = [
-            weighted(flat[some], self._table_weights(self._weights(nodes[some])))
+            weighted(flat[some], self._weights(nodes[some], with_class=self.with_class))
             for some in chunks(len(flat), flat[0].size * 4)
         ]
         value = np.concatenate(parts).reshape(*free.shape, -1)
@@ -471,14 +358,15 @@ class ClassTables(ABC):
 
         The second moment of true records, which is not noise, follows from the table.
         """
-        squares, parts = self._squares, []
-        for some in chunks(len(nodes), squares[0, 0].size * 8):
-            at, value = (nodes[some], which[some]), self.value[nodes[some], which[some]]
+        parts = []
+        for some in chunks(len(nodes), self._squares[0, 0].size * 8):
+            pairs = nodes[some], which[some]
+            value = self.value[pairs]
             total = value.sum(axis=(1, 2), keepdims=True)
             by_v, by_c = value.sum(axis=2, keepdims=True), value.sum(axis=1, keepdims=True)
             usable = np.where(total > 0, total, 1.0)  # other nodes are not used
             r, q = by_v / usable, by_c / usable
-            second = self._second(squares[at], self._weights(*at), r, q)
+            second = self._second(*pairs, r, q)
             true = (
                 value * ((1 - r) * (1 - q)) ** 2
                 + (by_v - value) * ((1 - r) * q) ** 2
@@ -486,102 +374,80 @@ class ClassTables(ABC):
                 + (total - by_v - by_c + value) * (r * q) ** 2
             )
             added = np.where(second - true < _ROUNDING * second, 0.0, second - true)
-            parts.append((value - by_v * by_c / usable, np.sqrt(added / self.source.n_records)))
-        beyond, noise = zip(*parts, strict=True)
-        return np.concatenate(beyond), np.concatenate(noise)
+            noise = np.sqrt(added / self.tables.reports.n_records)
+            parts.append((value - by_v * by_c / usable, noise))
+        beyond, noise = map(np.concatenate, zip(*parts, strict=True))
+        return beyond, noise
+
+    def _second(self, nodes: Index, which: Index, r: Array, q: Array) -> Array:
+        """The second moment of phi."""
+        squares = self._squares[nodes, which]
+        if not self.with_class:
+            # phi = (g(v) - r g) (g'(c) - q g'), where g' is of the class's group.
+            by_class = np.eye(q.shape[2]) - q.swapaxes(1, 2)
+            spread = np.einsum("pce,pcf,psvef->psvc", by_class, by_class, squares, optimize=True)
+            by_category, whole = self._weights(nodes, which), self._weights(nodes, category=False)
+            return weighted(spread, (by_category - r[..., None, None, None] * whole) ** 2)
+        weights = [
+            self._weights(nodes, which, category, with_class)
+            for category, with_class in ((True, True), (True, False), (False, True), (False, False))
+        ]
+        # States and hits as one axis: arithmetic on short axes is slow.
+        hits = weights[0].shape[3:]
+        both, by_category, by_class, whole = (
+            np.broadcast_to(g, (*g.shape[:3], *hits)).reshape(*g.shape[:3], -1) for g in weights
+        )
+        r, q = r[..., None], q[..., None]
+        phi = both - r * by_class - q * (by_category - r * whole)
+        return weighted(squares, (phi * phi).reshape(*phi.shape[:3], *hits))
 
     def moments(self, nodes: Index, which: Index) -> tuple[Array, Array]:
         """Second moments of the weights of pairs, pairs x categories x classes x classes.
 
         First those of (v, c) and (v, c'), then those of (v, c) and c' whatever the category.
         """
-        squares, parts = self._squares, []
-        for some in chunks(len(nodes), squares[0, 0].size * 8):
-            at = nodes[some], which[some]
-            parts.append(self._products(squares[at], self._weights(*at)))
-        moments, cross = zip(*parts, strict=True)
-        return np.concatenate(moments), np.concatenate(cross)
-
-    @abstractmethod
-    def _table_weights(self, g: HitWeights) -> Array:
-        """The weights that give the table."""
-
-    @abstractmethod
-    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
-        """The second moment of phi."""
-
-    @abstractmethod
-    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
-        """The second moments that `moments` gives."""
-
-    @cached_property
-    def _sums(self) -> Array:
-        return self.source.sums(self.attributes, False)
+        parts = []
+        for some in chunks(len(nodes), self._squares[0, 0].size * 8):
+            pairs = nodes[some], which[some]
+            squares = self._squares[pairs]
+            g = self._weights(*pairs, with_class=self.with_class)
+            whole = self._weights(nodes[some], category=False, with_class=self.with_class)
+            if self.with_class:
+                parts.append(moments_by_class(squares, g, whole))
+            else:
+                flat = squares.reshape(*squares.shape[:3], -1)
+                both = weighted(flat, g**2), weighted(flat, g * whole)
+                shape = (*both[0].shape[:2], *squares.shape[3:])
+                parts.append((both[0].reshape(shape), both[1].reshape(shape)))
+        moments, cross = map(np.concatenate, zip(*parts, strict=True))
+        return moments, cross
 
     @cached_property
     def _squares(self) -> Array:
-        return self.source.sums(self.attributes, True)
+        return self.tables.sums(self.g, self.attributes, True)
 
     @cached_property
     def _free(self) -> Mask:
         """Whether E allows v, nodes x attributes x categories."""
-        events = self.source.events
-        return np.stack([events.allowed[:, events.span(a)] for a in self.attributes], axis=1)
+        starts, allowed = self.tables.reports.starts, self.tables.allowed
+        return np.stack([allowed[:, starts[a] : starts[a + 1]] for a in self.attributes], axis=1)
 
-    @cached_property
-    def _shared(self) -> HitWeights:
-        return HitWeights(self.source, self.source.events.take(slice(1)), self.attributes[0])
+    def _weights(
+        self,
+        nodes: Index,
+        which: Index | None = None,
+        category: bool = True,
+        with_class: bool = False,
+    ) -> Array:
+        """g at nodes, or of pairs with 0 for categories that are not allowed.
 
-    def _weights(self, nodes: Index, which: Index | None = None) -> HitWeights:
-        """The weights at nodes, or of pairs with 0 for categories that are not allowed."""
-        free = None if which is None else self._free[nodes, which]
-        if free is not None and free.all():
-            free = None
-        shared = self.source.group.same_for_all_events
-        if shared and free is None:
-            return self._shared
-        events = self._shared.events if shared else self.source.events.take(nodes)
-        return HitWeights(self.source, events, self.attributes[0], free)
-
-
-class SameGroup(ClassTables):
-    """The class is in the same group."""
-
-    def _table_weights(self, g: HitWeights) -> Array:
-        return g.both
-
-    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
-        # States and hits as one axis: arithmetic on short axes is slow.
-        hits = g.both.shape[3:]
-        both, by_category, by_class, whole = (
-            np.broadcast_to(weights, (*weights.shape[:3], *hits)).reshape(*weights.shape[:3], -1)
-            for weights in (g.both, g.by_category, g.by_class, g.whole)
-        )
-        r, q = r[..., None], q[..., None]
-        phi = both - r * by_class - q * (by_category - r * whole)
-        return weighted(squares, (phi * phi).reshape(*phi.shape[:3], *hits))
-
-    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
-        return moments_by_class(squares, g.both, g.by_class)
-
-
-class OtherGroup(ClassTables):
-    """The class is in another group."""
-
-    def _table_weights(self, g: HitWeights) -> Array:
-        return g.by_category
-
-    def _second(self, squares: Array, g: HitWeights, r: Array, q: Array) -> Array:
-        """phi = (g(v) - r g) (g'(c) - q g'), where g' is of the class's group."""
-        by_class = np.eye(q.shape[2]) - q.swapaxes(1, 2)
-        spread = np.einsum("pce,pcf,psvef->psvc", by_class, by_class, squares, optimize=True)
-        return weighted(spread, (g.by_category - r[..., None, None, None] * g.whole) ** 2)
-
-    def _products(self, squares: Array, g: HitWeights) -> tuple[Array, Array]:
-        flat = squares.reshape(*squares.shape[:3], -1)
-        moments, cross = weighted(flat, g.by_category**2), weighted(flat, g.by_category * g.whole)
-        shape = (*moments.shape[:2], *squares.shape[3:])
-        return moments.reshape(shape), cross.reshape(shape)
+        After conditions on the category, the class, both or none: see `ReportTables.hit_weights`.
+        """
+        attribute = self.attributes[0] if category else None
+        g = self.tables.hit_weights(self.g, nodes, attribute, with_class)
+        if which is None or attribute is None or (free := self._free[nodes, which]).all():
+            return g
+        return np.where(free[:, :, None, None, None, None], g, 0.0)
 
 
 def weighted(sums: Array, g: Array) -> Array:
@@ -593,15 +459,9 @@ def weighted(sums: Array, g: Array) -> Array:
         by_category = _part(sums, 2, hv, g.shape[4])
         for hc in range(g.shape[5]):
             if (weights := g[..., hv, hc]).any():
-                total += _summed(_part(by_category, 3, hc, g.shape[5]), weights)
+                hits = _part(by_category, 3, hc, g.shape[5])
+                total += (hits * np.moveaxis(weights, 3, 1)).sum(axis=1)
     return total
-
-
-def _summed(sums: Array, g: Array) -> Array:
-    """Pairs x s x v x c times pairs x v x c x s, summed over s."""
-    if sums.shape[1] > _FEW_STATES:
-        return np.asarray((sums * np.moveaxis(g, 3, 1)).sum(axis=1))
-    return sum((sums[:, s] * g[..., s] for s in range(sums.shape[1])), np.zeros(()))
 
 
 def moments_by_class(squares: Array, weights_1: Array, weights_2: Array) -> tuple[Array, Array]:
@@ -660,9 +520,10 @@ def by_answer(g: Array, answers: int) -> Array:
 class ReportTables(NodeTables):
     """Tables reconstructed from reports."""
 
-    def __init__(self, reports: TreeReports, events: Events) -> None:
-        super().__init__(reports, events)
+    def __init__(self, reports: TreeReports, allowed: Mask) -> None:
+        super().__init__(reports, allowed)
         self.class_group = int(reports.groups[reports.target])
+        self.events = Events(reports.sizes, allowed)
 
     @abstractmethod
     def states(self, g: int) -> States:
@@ -670,7 +531,15 @@ class ReportTables(NodeTables):
 
     @abstractmethod
     def sums(self, g: int, attributes: tuple[int, ...], squared: bool) -> Array:
-        """The sums of a group, see `GroupSums`."""
+        """The reports at nodes, summed for the tables of attributes of a group of the same size.
+
+        Shares of reports, nodes x attributes x states x answers x classes: each report times its
+        weight in the groups that are neither this one nor that of the class, or times its square.
+        If the class is in this group, the last axis has reported classes; otherwise true ones, each
+        report times its weight for the class, and the squares have one more axis, for the products
+        of the weights of two classes. A group with a joint report has no answers: those axes have
+        length 1.
+        """
 
     @abstractmethod
     def class_sums(self, squared: bool) -> Array:
@@ -679,16 +548,30 @@ class ReportTables(NodeTables):
         Each report counts times its weight in the other groups, or times its square.
         """
 
+    def hit_weights(
+        self, g: int, nodes: Index | slice, attribute: int | None, with_class: bool
+    ) -> Array:
+        """g of a group at nodes after a condition on an attribute, the class, both or none.
+
+        Nodes x v x c x states x hit v x hit c; there is one node if all have the same weights, and
+        an axis without a condition has length 1.
+        """
+        group, states = self.reports.group_weights[g], self.states(g)
+        events = self.events.take(slice(1) if group.same_for_all_events else nodes)
+        both = attribute, self.reports.target if with_class else None
+        conditions = [a for a in both if a is not None]
+        if not conditions:
+            return group.weights(events, states)[:, None, None, :, None, None]
+        without = (() if attribute is not None else (1, 4)) + (() if with_class else (2, 5))
+        weights = np.expand_dims(group.parted(events, conditions, states), without)
+        return weights if group.by_attribute else weights[..., -1:, -1:]  # no misses
+
     def by_class(self) -> tuple[Array, Array]:
         """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
-        group = self.reports.group_weights[self.class_group]
         sums, squares = (self.class_sums(squared)[:, :, None] for squared in (False, True))
         value, moment = [], []
         for some in chunks(self.n, sums[0].size * 4):
-            g = group.parted(
-                self.events.take(some), (self.reports.target,), self.states(self.class_group)
-            )
-            g = g[:, None, :, :, None, 0 if group.by_attribute else 1 :]
+            g = self.hit_weights(self.class_group, some, None, True)
             value.append(weighted(sums[some], g)[:, 0])
             moment.append(moments_by_class(squares[some], g, g)[0][:, 0])
         return np.concatenate(value), np.concatenate(moment)
@@ -698,14 +581,11 @@ class ReportTables(NodeTables):
 
         Attributes with the same weights are together.
         """
-        reports, some = self.reports, np.flatnonzero(wanted.any(axis=0)).tolist()
-        for g, group in enumerate(reports.group_weights):
+        some = np.flatnonzero(wanted.any(axis=0)).tolist()
+        for g, group in enumerate(self.reports.group_weights):
             members = tuple(a for a in group.attributes if a in some)
-            states, sums = self.states(g), partial(self.sums, g)
-            source = GroupSums(group, self.events, states, reports.target, reports.n_records, sums)
-            kind = SameGroup if g == self.class_group else OtherGroup
             for together in self._alike(g, members):
-                yield kind(source, together)
+                yield ClassTables(self, g, together)
 
     def _alike(self, g: int, members: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Attributes of a group, in their order, in parts that are processed together."""
@@ -749,33 +629,46 @@ class RowTables(ReportTables):
     reported answers, each with the weight of its other groups.
     """
 
-    def __init__(self, reports: TreeReports, rows: Rows, events: Events) -> None:
-        super().__init__(reports, events)
-        self.rows = rows
-        self._bases: dict[int, tuple[Index, int]] = {}
+    def __init__(
+        self,
+        reports: TreeReports,
+        allowed: Mask,
+        pattern: Index,
+        node: Index,
+        row_states: Sequence[States],
+    ) -> None:
+        super().__init__(reports, allowed)
+        self.pattern, self.node, self.row_states = pattern, node, row_states
 
     @classmethod
     def root(cls, reports: TreeReports) -> RowTables:
-        return cls(reports, reports.rows(), Events.certain(reports.sizes))
+        n = reports.codes.shape[1]
+        groups = zip(reports.group_weights, reports.joint, strict=True)
+        states = [group.start(joint) for group, joint in groups]
+        return cls(reports, _everything(reports), np.arange(n), np.zeros(n, np.intp), states)
 
-    def children(
-        self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
+    def _below(
+        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
     ) -> RowTables:
-        unmerged = self.unmerged_children(attribute, branches, wanted)
-        rows = unmerged.rows.merged(self.reports)
-        return unmerged if rows is unmerged.rows else RowTables(self.reports, rows, unmerged.events)
-
-    def unmerged_children(self, attribute: Index, branches: Index, wanted: Mask) -> RowTables:
-        """The same as `children`, with a row for every pattern."""
-        parents, which = np.nonzero(wanted)
-        numbers = np.full(wanted.shape, NONE)
-        numbers[wanted] = np.arange(len(parents))
-        rows = self.rows.children(self.reports, attribute, branches, numbers)
-        inside = np.asarray(branches[parents] == which[:, None])
-        return RowTables(self.reports, rows, self.events.below(parents, attribute[parents], inside))
+        split_by, numbers = attribute[self.node], _numbered(wanted)
+        taken = branches[self.node, self.reports.codes[split_by, self.pattern]]
+        split_group = self.reports.groups[split_by]
+        parts = [[column[:0] for column in (self.pattern, self.node, *self.row_states)]]
+        for g, group in enumerate(self.reports.group_weights):
+            rows = np.flatnonzero(split_group == g)
+            before = self.row_states[g][rows]
+            for branch in np.flatnonzero(wanted.any(axis=0)) if len(rows) else ():
+                child = numbers[self.node[rows], branch]
+                after = group.step(before, split_by[rows], taken[rows] == branch)
+                inside = np.flatnonzero((child != NONE) & ~group.dropped(after))
+                states = [states[rows[inside]] for states in self.row_states]
+                states[g] = after[inside]
+                parts.append([self.pattern[rows[inside]], child[inside], *states])
+        pattern, node, *row_states = (np.concatenate(same) for same in zip(*parts, strict=True))
+        return RowTables(self.reports, allowed, pattern, node, row_states)
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        return batches(wanted, np.bincount(self.rows.node, minlength=self.n), ROWS)
+        return batches(wanted, np.bincount(self.node, minlength=self.n), ROWS)
 
     def states(self, g: int) -> States:
         return self._states[g][0]
@@ -783,31 +676,34 @@ class RowTables(ReportTables):
     def sums(self, g: int, attributes: tuple[int, ...], squared: bool) -> Array:
         rest = self._rest({g, self.class_group})[squared]
         if g == self.class_group:
-            return np.stack([self._by_answers(g, a, [rest])[..., 0] for a in attributes], axis=1)
+            return self._by_answers(g, attributes, [rest])[..., 0]
         classes = self._classes.T
         if not squared:
-            weights = [rest * weight for weight in classes]
-            return np.stack([self._by_answers(g, a, weights)[..., 0, :] for a in attributes], 1)
+            return self._by_answers(g, attributes, [rest * c for c in classes])[..., 0, :]
         first, second = np.triu_indices(len(classes))
         weights = [rest * classes[c] * classes[d] for c, d in zip(first, second, strict=True)]
-        sums = np.stack([self._by_answers(g, a, weights)[..., 0, :] for a in attributes], 1)
         pair = np.zeros((len(classes), len(classes)), np.intp)
         pair[first, second] = pair[second, first] = np.arange(len(first))
-        return np.asarray(sums[..., pair])
+        return np.asarray(self._by_answers(g, attributes, weights)[..., 0, :][..., pair])
 
     def class_sums(self, squared: bool) -> Array:
         rest = self._rest({self.class_group})[squared]
-        return self._by_answers(self.class_group, None, [rest])[:, :, 0, :, 0]
+        return self._by_answers(self.class_group, (None,), [rest])[:, 0, :, 0, :, 0]
 
     def by_row(self) -> Array:
         """g(E, c) of every row, rows x classes."""
         rest, _ = self._rest({self.class_group})
-        return np.asarray(self._classes * (rest / self.rows.share)[:, None])
+        return np.asarray(self._classes * (rest / self.share)[:, None])
+
+    @cached_property
+    def share(self) -> Array:
+        """The share of each row's pattern."""
+        return self.reports.shares[self.pattern]
 
     @cached_property
     def _states(self) -> list[tuple[States, Index]]:
         """The states of each group that occur, and which of them each row has."""
-        return [_present(states) for states in self.rows.states]
+        return [_present(states) for states in self.row_states]
 
     @cached_property
     def _weights(self) -> list[Array | None]:
@@ -820,11 +716,11 @@ class RowTables(ReportTables):
             return None
         kinds, index = self._states[g]
         weights = group.weights(events, kinds)
-        return weights[0, index] if len(weights) == 1 else weights[self.rows.node, index]
+        return weights[0, index] if len(weights) == 1 else weights[self.node, index]
 
     def _rest(self, without: set[int]) -> tuple[Array, Array]:
         """Shares times the other groups' weights, and times their squares."""
-        value = square = self.rows.share
+        value = square = self.share
         for g, weight in enumerate(self._weights):
             if weight is not None and g not in without:
                 value, square = value * weight, square * weight**2
@@ -834,52 +730,45 @@ class RowTables(ReportTables):
     def _classes(self) -> Array:
         """The weight of the class's own group in each row for each class, rows x classes."""
         target, group = self.reports.target, self.reports.group_weights[self.class_group]
-        kinds, index = self._states[self.class_group]
-        g = group.parted(self.events, (target,), kinds)
-        node = self.rows.node if len(g) > 1 else 0
+        index = self._states[self.class_group][1]
+        g = self.hit_weights(self.class_group, slice(None), None, True)[:, 0, :, :, 0]
+        node = self.node if len(g) > 1 else 0
+        hit = g[node, :, index, -1]
         if not group.by_attribute:
-            return np.asarray(g[node, :, index, 1])
-        miss, hit = g[node, :, index, 0], g[node, :, index, 1]
-        n_classes = self.reports.sizes[target]
-        return np.where(self.answers[target][:, None] == np.arange(n_classes), hit, miss)
+            return np.asarray(hit)
+        hits = self.answers[target][:, None] == np.arange(self.reports.sizes[target])
+        return np.where(hits, hit, g[node, :, index, 0])
 
-    def _by_answers(self, g: int, a: int | None, weights: list[Array]) -> Array:
-        """Weights of rows summed: nodes x states x answers x reported classes x weights.
+    def _by_answers(
+        self, g: int, attributes: tuple[int | None, ...], weights: list[Array]
+    ) -> Array:
+        """Weights of rows summed: nodes x attributes x states x answers x reported classes x
+        weights.
 
         Answers and classes are axes of length 1 if a joint report or another group has them.
         """
-        key, cells = self._base(g)
-        k = 1
-        if a is not None and self.reports.group_weights[g].by_attribute:
-            k = self.reports.sizes[a]
-            key = key * k + self.answers[a]
-        n_states = len(self.states(g))
-        shape = (self.n, n_states, cells // n_states, k)
-        sums = [np.bincount(key, weight, self.n * cells * k).reshape(shape) for weight in weights]
-        return np.asarray(np.stack(sums, axis=-1), np.float64).swapaxes(2, 3)
-
-    def _base(self, g: int) -> tuple[Index, int]:
-        """The node, the state and, in its own group, the reported class of each row.
-
-        One number per row, and how many there are per node.
-        """
-        if g not in self._bases:
-            kinds, index = self._states[g]
-            cells = len(kinds)
-            base = self.rows.node * cells + index if cells > 1 else self.rows.node
-            if g == self.class_group and self.reports.group_weights[g].by_attribute:
-                n_classes = self.reports.sizes[self.reports.target]
-                base, cells = (
-                    base * n_classes + self.answers[self.reports.target],
-                    cells * n_classes,
-                )
-            self._bases[g] = base, cells
-        return self._bases[g]
+        kinds, index = self._states[g]
+        n_classes, by_attribute = 1, self.reports.group_weights[g].by_attribute
+        base = self.node * len(kinds) + index
+        if g == self.class_group and by_attribute:
+            n_classes = self.reports.sizes[self.reports.target]
+            base = base * n_classes + self.answers[self.reports.target]
+        sums = []
+        for a in attributes:
+            k, key = 1, base
+            if a is not None and by_attribute:
+                k = self.reports.sizes[a]
+                key = base * k + self.answers[a]
+            shape = (self.n, len(kinds), n_classes, k)
+            sums += [np.bincount(key, w, math.prod(shape)).reshape(shape) for w in weights]
+        by_weight = np.stack(sums, axis=-1).astype(np.float64, copy=False)
+        by_weight = by_weight.reshape(*by_weight.shape[:4], len(attributes), len(weights))
+        return np.moveaxis(by_weight, (4, 3), (1, 3))
 
     @cached_property
     def answers(self) -> Codes:
         """Reported codes, attributes x rows."""
-        return self.reports.answers.codes.take(self.rows.pattern, axis=1)
+        return self.reports.codes.take(self.pattern, axis=1)
 
 
 def _present(states: States) -> tuple[States, Index]:
@@ -935,21 +824,6 @@ def _states(group: GroupWeights) -> States:
     return np.arange(group.n_states, dtype=np.int8)
 
 
-@dataclass(frozen=True, eq=False)
-class CellStates:
-    """The cells of nodes, in the order of the nodes: node, cell, and the state of each group."""
-
-    node: Index
-    cell: Index
-    states: States
-
-    def of_nodes(self, nodes: Index, n: int) -> tuple[Index, Index]:
-        """The entries of these nodes, of n, one node after the other; and which node each has."""
-        many = np.bincount(self.node, minlength=n)
-        first = np.cumsum(many) - many
-        return ranges(first[nodes], many[nodes]), np.repeat(np.arange(len(nodes)), many[nodes])
-
-
 class CellTables(ReportTables):
     """The tables of some nodes: their cells, and the counts of these.
 
@@ -964,45 +838,51 @@ class CellTables(ReportTables):
     matters any more. So this state has a cell of all reports, whatever they answered to the group,
     from which those that have met all are subtracted. Cells are reported events, so nodes can share
     them: each is counted once. All tables of a level are sparse sums of counts.
+
+    `node` and `cell` are those of each cell of a node, in the order of the nodes; `cell_states` has
+    its state in each group.
     """
 
     def __init__(
-        self, reports: TreeReports, events: Events, counts: CellCounts, cells: CellStates
+        self,
+        reports: TreeReports,
+        allowed: Mask,
+        counts: CellCounts,
+        node: Index,
+        cell: Index,
+        cell_states: States,
     ) -> None:
-        super().__init__(reports, events)
-        self.counts, self.cells = counts, cells
+        super().__init__(reports, allowed)
+        self.counts, self.node, self.cell, self.cell_states = counts, node, cell, cell_states
         self._sparse: dict[tuple[int, bool], csr_array] = {}
 
     @classmethod
     def root(cls, reports: TreeReports) -> CellTables:
         zero = np.zeros(1, np.intp)
-        cells = CellStates(zero, zero, np.zeros((1, len(reports.group_weights)), np.int8))
-        return cls(reports, Events.certain(reports.sizes), reports.cells(), cells)
+        states = np.zeros((1, len(reports.group_weights)), np.int8)
+        return cls(reports, _everything(reports), reports.cells(), zero, zero, states)
 
     def memory_batches(self, attribute: Index, wanted: Mask) -> Iterator[Mask]:
-        cells = self.cells
-        group = self.reports.groups[attribute[cells.node]]
-        state = cells.states[np.arange(len(cells.node)), group]
-        moves = np.zeros((len(self.reports.group_weights), 1 + state.max(initial=0)), np.intp)
-        for g, weights in enumerate(self.reports.group_weights):
-            for move in transitions(weights):
-                if move.side != _ALL and move.before < moves.shape[1]:
-                    moves[g, move.before] += 1
-        # Children share the rows of their parent evenly, once per transition.
-        rows = self.counts.sizes[cells.cell] * moves[group, state]
-        moved = np.bincount(cells.node, rows, self.n) / np.maximum(wanted.sum(axis=1), 1)
-        counts = np.bincount(cells.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
+        group = self.reports.groups[attribute[self.node]]
+        settled = np.array([settled_state(weights) for weights in self.reports.group_weights])
+        moves = np.take_along_axis(self.cell_states, group[:, None], 1)[:, 0] != settled[group]
+        # Children share the rows of their parent evenly.
+        rows = np.bincount(self.node, self.counts.sizes[self.cell] * moves, self.n)
+        moved = rows / np.maximum(wanted.sum(axis=1), 1)
+        counts = np.bincount(self.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
         return batches(wanted, moved * self.counts.row_bytes + counts, MEMORY)
 
-    def children(
-        self, attribute: Index, branches: Index, wanted: Mask, last: bool = False
+    def _below(
+        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
     ) -> CellTables:
         parents, which = np.nonzero(wanted)
         entry, child, side, states = self._moves(parents, attribute[parents])
         stays = side == _ALL
         branch = np.where(side == _MISS, 1 - which[child], which[child])
-        node, cell = self.cells.node[entry], self.cells.cell[entry]
-        key = cell * self.n + self._same_splits(attribute, branches)[node]
+        node, cell = self.node[entry], self.cell[entry]
+        # Nodes that are split alike have the same number: a cell that they share is split once.
+        alike = np.unique(np.column_stack([attribute, branches]), axis=0, return_inverse=True)[1]
+        key = cell * self.n + alike.ravel()[node]
         _, first, split = np.unique(key[~stays], return_index=True, return_inverse=True)
         n_branches = wanted.shape[1]
         new_cells, number = np.unique(
@@ -1014,7 +894,7 @@ class CellTables(ReportTables):
         numbers = np.full(len(first) * n_branches, NONE)
         numbers[new_cells] = np.arange(len(new_cells))
         nodes = node[~stays][first]
-        splits = CellSplits(
+        splits = cells.CellSplits(
             cell[~stays][first],
             attribute[nodes],
             branches[nodes],
@@ -1022,42 +902,30 @@ class CellTables(ReportTables):
             len(new_cells),
             old_cells,
         )
-        inside = np.asarray(branches[parents] == which[:, None])
-        return CellTables(
-            self.reports,
-            self.events.below(parents, attribute[parents], inside),
-            self.counts.below(splits, last),
-            CellStates(child, new, states),
-        )
-
-    def _same_splits(self, attribute: Index, branches: Index) -> Index:
-        """The same number for nodes that are split alike: a cell that they share is split once."""
-        if np.bincount(self.cells.cell).max() == 1:  # no cell is shared
-            return np.arange(self.n)
-        _, first = np.unique(
-            np.concatenate([attribute[:, None], branches], axis=1), axis=0, return_inverse=True
-        )
-        return first.ravel()
+        counts = self.counts.below(splits, last)
+        return CellTables(self.reports, allowed, counts, child, new, states)
 
     def _moves(self, parents: Index, by: Index) -> tuple[Index, Index, Index, States]:
         """The cells of children: the parent's entry, the child, the side, and the states after."""
-        reports = self.reports
-        entry, child = self.cells.of_nodes(parents, self.n)
-        group, parts = reports.groups[by[child]], []
-        state = self.cells.states[entry, group]
-        for g, weights in enumerate(reports.group_weights):
+        many = np.bincount(self.node, minlength=self.n)
+        entry = cells.ranges((np.cumsum(many) - many)[parents], many[parents])
+        child = np.repeat(np.arange(len(parents)), many[parents])
+        group, parts = self.reports.groups[by[child]], []
+        state = self.cell_states[entry, group]
+        for g, weights in enumerate(self.reports.group_weights):
             for move in transitions(weights):
                 moved = (group == g) & (state == move.before)
                 if move.first:
-                    moved &= ~self.conditioned[g, self.cells.node[entry]]
+                    moved &= ~self.conditioned[g, self.node[entry]]
                 parts.append((np.flatnonzero(moved), move))
         entries = np.concatenate([moved for moved, _ in parts])
-        many = [len(moved) for moved, _ in parts]
-        sides = np.repeat([move.side for _, move in parts], many)
-        after = np.repeat([move.after for _, move in parts], many)
+        sides, after = (
+            np.repeat([move[field] for _, move in parts], [len(moved) for moved, _ in parts])
+            for field in (1, 2)
+        )
         order = np.argsort(child[entries], kind="stable")
         entries, sides, after = entries[order], sides[order], after[order]
-        states = self.cells.states[entry[entries]]
+        states = self.cell_states[entry[entries]]
         states[np.arange(len(entries)), group[entries]] = after
         return entry[entries], child[entries], sides, states
 
@@ -1082,10 +950,9 @@ class CellTables(ReportTables):
 
     def _class_weights(self, squared: bool) -> Array:
         """g(c), or g(c) g(c'), of the class's group: nodes x (state, reported class) x classes."""
-        group, target = self.reports.group_weights[self.class_group], self.reports.target
-        n_classes = self.reports.sizes[target]
-        g = group.parted(self.events, (target,), self.states(self.class_group))
-        g = by_answer(g[:, None, :, :, None], n_classes)[:, 0, :, :, 0]
+        n_classes = self.reports.sizes[self.reports.target]
+        g = self.hit_weights(self.class_group, slice(None), None, True)
+        g = by_answer(g, n_classes)[:, 0, :, :, 0]
         g = np.moveaxis(g, 1, 3)
         if squared:
             g = (g[..., None] * g[..., None, :]).reshape(*g.shape[:3], -1)
@@ -1114,15 +981,15 @@ class CellTables(ReportTables):
     def _matrix(self, g: int, squared: bool) -> csr_array:
         """The weight of each cell in each row of the result."""
         if (g, squared) not in self._sparse:
-            cells, (n, n_own, n_states) = self.cells, self._shape(g)
-            state = cells.states[:, self.class_group] if g != self.class_group else 0
-            row = (cells.node * n_own + state) * n_states + cells.states[:, g]
+            n, n_own, n_states = self._shape(g)
+            state = self.cell_states[:, self.class_group] if g != self.class_group else 0
+            row = (self.node * n_own + state) * n_states + self.cell_states[:, g]
             weight = np.full(len(row), self.counts.unit)
             for h, group in enumerate(self.reports.group_weights):
                 if h not in (g, self.class_group) and not group.exact:
                     weight = weight * self._weights(h, squared)
             shape = n * n_own * n_states, len(self.counts.counts)
-            self._sparse[g, squared] = csr_array((weight, (row, cells.cell)), shape)
+            self._sparse[g, squared] = csr_array((weight, (row, self.cell)), shape)
         return self._sparse[g, squared]
 
     def _weights(self, h: int, squared: bool) -> Array:
@@ -1131,7 +998,7 @@ class CellTables(ReportTables):
         Reports that have met all conditions are in the cell of all reports as well: what they count
         there is subtracted.
         """
-        group, node = self.reports.group_weights[h], self.cells.node
+        group = self.reports.group_weights[h]
         weights = group.weights(self.events, self.states(h))
         weights = np.broadcast_to(
             weights**2 if squared else weights, (self.n, weights.shape[1])
@@ -1139,7 +1006,7 @@ class CellTables(ReportTables):
         settled = settled_state(group)
         if settled != NONE:
             weights[:, 0] -= np.where(self.conditioned[h], weights[:, settled], 0.0)
-        return np.asarray(weights[node, self.cells.states[:, h]])
+        return np.asarray(weights[self.node, self.cell_states[:, h]])
 
 
 def root_tables(reports: TreeReports) -> NodeTables:
@@ -1148,7 +1015,8 @@ def root_tables(reports: TreeReports) -> NodeTables:
     Cells need groups with few states. Counted patterns of answers that are reported as they are
     need no cells: a pattern counts at one node of a level.
     """
-    counted = isinstance(reports.answers, CodedAnswers) and len(reports.shares) < reports.n_records
-    if reports.weighted or (reports.exact and counted):
+    coded = isinstance(reports.answers, np.ndarray) and not reports.packed
+    counted = coded and len(reports.shares) < reports.n_records
+    if not reports.group_weights or (reports.exact and counted):
         return RecordTables.root(reports)
     return CellTables.root(reports) if reports.has_cells else RowTables.root(reports)

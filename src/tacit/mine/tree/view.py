@@ -38,7 +38,8 @@ from scipy.special import ndtri_exp
 from tacit.core.arrays import Index
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label, Schema
-from tacit.mine.tree.tree import NONE, Tree, check_max_depth
+from tacit.mine.tree.cells import NONE
+from tacit.mine.tree.growth import Tree, check_max_depth
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult

@@ -35,7 +35,7 @@ def test_records_are_the_same_after_packing_and_unpacking(d: int, order: str) ->
 
 @pytest.mark.parametrize("d", WIDTHS)
 def test_ones_are_counted_in_ranges_of_any_length(d: int) -> None:
-    """Few rows are unpacked, more than 255 in several pieces; many go through adders."""
+    """More than 255 rows are added in several pieces."""
     sizes = np.array([1, 0, 254, 255, 256, 1983, 1984, 1985, 30_000, 2, 0, 7_999])
     codes = records(int(sizes.sum()), d)
     start = np.cumsum(sizes) - sizes
@@ -48,8 +48,8 @@ def test_ones_are_counted_in_ranges_of_any_length(d: int) -> None:
 @pytest.mark.parametrize("last", [False, True])
 def test_both_kinds_of_cells_have_the_same_counts(last: bool) -> None:
     codes, sizes = records(5_000, 70), (2,) * 70
-    bits = BitCells.of(packed(codes, range(70)), 70, 3, 1 / 5_000)
-    coded = CodeCells.of(CodeRows(np.ascontiguousarray(codes.T), None), sizes, 3, 1 / 5_000)
+    bits = BitCells(packed(codes, range(70)), 70, 3, 1 / 5_000)
+    coded = CodeCells(CodeRows(np.ascontiguousarray(codes.T), None), sizes, 3, 1 / 5_000)
     np.testing.assert_array_equal(bits.counts, coded.counts)
     first = splits([0, 0], [5, 69], [[0, 1], [2, -1]], kept=[0])
     second = splits([0, 1, 2], [1, 6, 68], [[0, 1], [-1, 2], [3, 4]], kept=[1, 3])

@@ -10,8 +10,7 @@ import pytest
 
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree.growth import CRITERIA, BestMoments, BestSplits
-from tacit.mine.tree.tree import NONE
+from tacit.mine.tree.growth import CRITERIA, NONE, BestMoments, BestSplits
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-12)
 ENTROPY, GINI = CRITERIA["entropy"], CRITERIA["gini"]

@@ -14,8 +14,8 @@ from matplotlib.patches import FancyBboxPatch
 from tacit import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.tree.figure import MOST_ENDS, figure, lay_out
+from tacit.mine.tree.growth import NONE, Tree
 from tacit.mine.tree.picture import short
-from tacit.mine.tree.tree import NONE, Tree
 from tacit.mine.tree.view import TreeView
 from tacit.output.plot_style import svg
 

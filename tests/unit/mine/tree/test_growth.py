@@ -23,9 +23,8 @@ from tacit import (
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
 from tacit.mine.tree import cells, tables
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, branches_of, follow, grow
+from tacit.mine.tree.growth import CRITERIA, NONE, GrowthSettings, Tree, branches_of, follow, grow
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 from tacit.records import count
 
 SCHEMA = Schema(

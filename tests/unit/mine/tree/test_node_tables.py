@@ -23,8 +23,8 @@ import pytest
 from tacit import Design, Group, Schema
 from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree import tables
+from tacit.mine.tree.growth import NONE
 from tacit.mine.tree.tables import CellTables, NodeTables, RowTables, TreeReports
-from tacit.mine.tree.tree import NONE
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import PatternTable
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
@@ -212,8 +212,6 @@ def test_how_much_is_worked_on_at_once_changes_nothing(
 
     whole = last()
     monkeypatch.setattr(tables, "_AT_ONCE", 1)
-    monkeypatch.setattr(tables, "_FEW_STATES", 0)
-    monkeypatch.setattr(tables, "_FEW_STATES", 0)
     for one_way, other_way in zip(whole, last(), strict=True):
         for (_, value, moments), (_, again, parted) in zip(one_way, other_way, strict=True):
             _same(again, value)

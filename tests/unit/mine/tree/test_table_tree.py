@@ -9,9 +9,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.core.arrays import Array, Index
-from tacit.mine.tree.growth import CRITERIA, GrowthSettings, grow
+from tacit.mine.tree.growth import CRITERIA, NONE, GrowthSettings, Tree, grow
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 
 SIZES = (2, 2, 2, 2)
 CODES = np.array(list(product(*map(range, SIZES))))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tacit.mine.tree.growth import GrowingTree
+from tacit.mine.tree.growth import NONE, GrowingTree, Tree
 from tacit.mine.tree.tables import TreeReports
-from tacit.mine.tree.tree import NONE, Tree
 
 # Attributes 0 (two categories), 1 (the class), 2 (three): the root asks 2, its second child 0.
 #   0 root: 2 = 0 -> 1, 2 = 1 -> 2, 2 = 2 -> 1

@@ -18,7 +18,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related, uniform_p
 from tacit.core.arrays import Array
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.growth import NONE, Tree
 from tacit.mine.tree.view import TreeRule, TreeRules, TreeView, rules
 from tacit.privacy import report
 from tacit.records import PatternTable

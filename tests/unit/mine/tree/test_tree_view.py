@@ -12,7 +12,7 @@ from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
 from tacit.mine.miner import schema_of_codes
-from tacit.mine.tree.tree import NONE, Tree
+from tacit.mine.tree.growth import NONE, Tree
 from tacit.mine.tree.view import TreeView
 
 SCHEMA = Schema(
