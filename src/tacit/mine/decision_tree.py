@@ -74,6 +74,10 @@ class TreeMiner(Miner):
 MOST_CELLS = 1 << 20
 
 
+#: Channels of this condition number or more are certainly not truthful.
+_TRUTHFUL = 1.001
+
+
 class DecisionTree(TreeMiner):
     """A decision tree from reported records.
 
@@ -118,9 +122,10 @@ class DecisionTree(TreeMiner):
         settings, reconstruction = self._growth_settings(), Reconstruction(patterns, design)
         channel = design.channel(design.schema.names)
         channel.require_reconstructable()
-        undisguised = all(factor.channel.undisguised for factor in channel.factors)
         reports = OnDemand(partial(TreeReports.of, patterns, design, target.name))
-        by_likelihood = self.caution is None and not undisguised
+        # The channel of true answers has the condition 1; for others the reports may not be needed.
+        disguised = channel.condition > _TRUTHFUL or not reports().exact
+        by_likelihood = self.caution is None and disguised
         if by_likelihood:
             tree = likelihood_tree(reconstruction, target.name, settings)
         elif self.caution == 0 and math.prod(design.schema.sizes) <= MOST_CELLS:

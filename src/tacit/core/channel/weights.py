@@ -123,25 +123,6 @@ class Events:
         """Some of the events, none of them parted."""
         return Events(self.sizes, self.allowed[rows])
 
-    def choices(self) -> Index:
-        """How many categories of each attribute are allowed, events x attributes."""
-        starts = self._starts[:-1]
-        return np.asarray(np.add.reduceat(self.allowed.astype(np.uint16), starts, axis=1))
-
-    def padded(self, attribute: Index) -> Mask:
-        """Which categories of its attribute each event allows, events x the most categories."""
-        columns = np.array(self._starts)[attribute][:, None] + np.arange(max(self.sizes))
-        rows = np.arange(len(attribute))[:, None]
-        return np.asarray(self.allowed[rows, columns % self._starts[-1]])
-
-    def below(self, parents: Index, attribute: Index, allowed: Mask) -> Events:
-        """Events with one more condition each; `allowed` is padded to the most categories."""
-        narrower = self.allowed[parents]
-        for a in np.unique(attribute):
-            rows, span = np.flatnonzero(attribute == a), self.span(a)
-            narrower[rows, span] &= allowed[rows, : span.stop - span.start]
-        return Events(self.sizes, narrower)
-
 
 @dataclass(frozen=True)
 class EventMoments:

@@ -53,9 +53,7 @@ def read(case: Case, steps: list[tuple[int, Mask]]) -> tuple[Events, Array]:
     for a, allowed in steps:
         hit = allowed[codes[:, a]] if own.by_attribute else np.zeros(len(reports), bool)
         states = own.step(states, a, hit)
-        padded = np.zeros((1, max(sizes)), bool)
-        padded[0, : len(allowed)] = allowed
-        events = events.below(np.zeros(1, np.intp), np.array([a]), padded)
+        events.allowed[0, events.span(a)] &= allowed
     return events, own.weights(events, states)[0]
 
 

@@ -234,3 +234,21 @@ def test_children_are_parted_so_that_little_is_looked_at_together(
     assert len(parts) == wanted.sum()
     np.testing.assert_array_equal(np.sum(parts, axis=0), wanted)
     assert list(found.memory_batches(by, np.zeros((len(inside), 3), bool))) == []
+
+
+def test_a_further_condition_can_only_narrow_what_a_node_allows() -> None:
+    sizes = (3, 2, 4)
+    records = np.indices(sizes).reshape(3, -1).T
+    reports = TreeReports.true(records, np.ones(24), sizes, 1, 24)
+    root = tables.root_tables(reports)
+    np.testing.assert_array_equal(root.choices, [sizes])
+    one_or_others = np.array([[0, 1, 0, NONE]])
+    both = root.children(np.array([0]), one_or_others, np.ones((1, 2), bool))
+    np.testing.assert_array_equal(both.choices, [[2, 2, 4], [1, 2, 4]])
+    by_first_and_last = np.array([[0, 1, 2, NONE], [0, 1, 1, 1]])
+    wanted = np.array([[True, True, True], [False, True, False]])
+    below = both.children(np.array([0, 2]), by_first_and_last, wanted)
+    expected = [[1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]]
+    np.testing.assert_array_equal(below.allowed[:, :3], expected)
+    np.testing.assert_array_equal(below.choices, [[1, 2, 4], [0, 2, 4], [1, 2, 4], [1, 2, 3]])
+    np.testing.assert_array_equal(below.by_class()[0].sum(axis=1), [8, 0, 8, 6])
