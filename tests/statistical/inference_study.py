@@ -248,7 +248,7 @@ def tests(runs: int, rng: Any) -> None:
     null = np.outer([0.68, 0.32], [0.5, 0.3, 0.2])
     direction = np.outer([1, -1], [0.5, 0.2, -0.7]) * 0.05
     n = 2000
-    hypothesis = Independence("independence", 2, ((0,), (1,)))
+    hypothesis = Independence("independence", ((0,), (1,)))
     critical = chi2.isf(ALPHA, 2)
     wanted = brentq(lambda nc: ncx2.sf(critical, 2, nc) - 0.6, 0.1, 50)
     for name, design in DESIGNS.items():
@@ -333,10 +333,10 @@ def rejections(
     drawn = rng.multinomial(n, expected / expected.sum(), runs)
     distinct, times = np.unique(drawn, axis=0, return_counts=True)
     blocks = tuple((axis,) for axis in range(axes))
-    hypotheses: dict[str, Any] = {"independence": Independence("", axes, blocks)}
+    hypotheses: dict[str, Any] = {"independence": Independence("", blocks)}
     if axes == 2:
         scores = (np.arange(len(margins[0]), dtype=float), np.arange(len(margins[1]), dtype=float))
-        hypotheses["trend"] = NoTrend("", 2, blocks, (), scores)
+        hypotheses["trend"] = NoTrend("", blocks, (), scores)
     shape = channel.reported.sizes
     problems = [
         TableProblem(own.reshape(shape).astype(float), channel, axes, n) for own in distinct

@@ -123,7 +123,7 @@ def test_a_dependence_is_found_about_as_often_as_expected() -> None:
     design = DESIGNS["related, two groups"]
     channel = design.channel(BOTH)
     problem = TableProblem(n * channel.disguised(table), channel, 2, n)
-    strength = likelihood_ratio(problem, Independence("independence", 2, ((0,), (1,)))).statistic
+    strength = likelihood_ratio(problem, Independence("independence", ((0,), (1,)))).statistic
     power = ncx2.sf(chi2.isf(0.05, 2), 2, strength)
     found = sum(
         rec.independence(BOTH).pvalue < 0.05 for rec in surveys(design, table, n, runs, rng)

@@ -213,7 +213,7 @@ def estimate_numbers(
     estimates = _at(data, column, lambda: _estimates(numbers, scrambling, bins, sample))
     missing = int((~answered).sum())
     named = [
-        replace(estimate, name=f"{estimate.name} of {column}").with_provenance(n_left_out=missing)
+        replace(estimate, name=f"{estimate.name} of {column}", n_left_out=missing)
         for estimate in estimates
     ]
     output.show_estimates("number-estimates", scrambling.fingerprint, named)

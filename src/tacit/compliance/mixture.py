@@ -149,8 +149,8 @@ class ReportMixture:
 
         estimate = Estimate.of_covariance(
             attributes, value, covariance, n_records, "maximum likelihood", name
-        ).with_provenance(n_left_out=self.n_left_out)
-        return replace(estimate, interval_of=interval)
+        )
+        return replace(estimate, interval_of=interval, n_left_out=self.n_left_out)
 
     def test(self, hypothesis: str, gain: float, df: int) -> HypothesisTest:
         """2 * gain is chi-squared; without degrees of freedom the p-value is 1."""

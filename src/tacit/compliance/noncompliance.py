@@ -127,7 +127,7 @@ class NoncomplianceModel(ABC):
             )
         distribution = mixture.estimate(shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
-        distribution = distribution.with_provenance(warning_of=lambda: warning)
+        distribution = replace(distribution, warning_of=lambda: warning)
         test, fit, log_likelihood = compliance_tests(mixture)
         others = mixture.estimate([share], (), self.share_name)
         bounds = self.bounds(mixture, target)

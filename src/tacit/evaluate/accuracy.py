@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from inspect import signature
 from itertools import product
@@ -260,7 +260,7 @@ class ClassifierTest:
                 blocks = ((weights[:, 1], counts) for weights, counts in blocks)
         estimate = linear_estimate(blocks, name, attributes, probability=True, sample=table.sample)
         fit = OnDemand(partial(design_fit, table, self.design, self.design.schema.names))
-        return estimate.with_provenance(fit_of=fit, n_left_out=left_out)
+        return replace(estimate, fit_of=fit, n_left_out=left_out)
 
 
 P = ParamSpec("P")
@@ -353,4 +353,4 @@ def personal_accuracy(
     covariance = np.full((1, 1), max((float(right.stderr**2) + paired) / theta**2, 0.0))
     estimate = Estimate.of_covariance((), value, covariance, n, right.method, right.name)
     fit = OnDemand(partial(design_fit, patterns, design, design.schema.names))
-    return estimate.as_probability().with_provenance(fit_of=fit)
+    return replace(estimate.as_probability(), fit_of=fit)

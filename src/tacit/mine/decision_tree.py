@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +178,7 @@ class DecisionTree(TreeMiner):
         value, covariance, name = tree.value[0], tree.covariance[0], f"P({target.name})"
         n = tree.n_records
         estimate = Estimate.of_covariance((target,), value, covariance, n, "inversion", name)
-        return estimate.as_probability().with_provenance(fit_of=getattr(self, "prior_fit_", None))
+        return replace(estimate.as_probability(), fit_of=getattr(self, "prior_fit_", None))
 
     def estimated_tree(self, reported: Any = None) -> Tree:
         """The tree with the shares of its nodes and their covariance estimated from reports.

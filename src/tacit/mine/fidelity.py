@@ -226,7 +226,7 @@ def _noise(errors: ReportErrors, units: Units, part: TreePart, allowed: Sequence
         own = rows[cells[start : start + len(counts)]]
         start += len(counts)
         blocks.append((weights - own, counts))
-    _, covariance, used = mean_and_covariance(blocks)
+    _, covariance, used, _ = mean_and_covariance(blocks)
     return np.asarray(covariance * used / reports.n_records)
 
 

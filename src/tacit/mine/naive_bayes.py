@@ -252,7 +252,7 @@ class NaiveBayes(Miner):
         if alone is None:
             return estimate
         estimate = replace(estimate, score_of=alone.score_of)
-        return estimate.with_provenance(fit_of=alone.provenance.fit_of)
+        return replace(estimate, fit_of=alone.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories.

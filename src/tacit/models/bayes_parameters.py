@@ -151,7 +151,7 @@ def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estima
     """Reconstructed P(c, a) of every other attribute."""
     others = reconstruction.design.schema.without(target)
     tables = {name: reconstruction.table([target, name]) for name in others.names}
-    return {name: table.with_provenance(fit_of=None) for name, table in tables.items()}
+    return {name: replace(table, fit_of=None) for name, table in tables.items()}
 
 
 def _from_pairs(

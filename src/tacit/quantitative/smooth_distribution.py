@@ -157,9 +157,9 @@ def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estim
     axis = Attribute("range", labels, edges=edges[1:-1])
     estimate = Estimate.of_covariance(
         (axis,), value, covariance, len(codes), "smoothed EM", "distribution"
-    ).with_provenance(convergence=convergence)
+    )
     limits = partial(_limits, value, ranges @ centers, estimate.stderr)
-    return replace(estimate, interval_of=limits)
+    return replace(estimate, interval_of=limits, convergence=convergence)
 
 
 def sums_over_ranges(steps: int, bins: int) -> Array:

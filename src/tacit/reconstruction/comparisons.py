@@ -36,6 +36,7 @@ from tacit.reconstruction.interval import Interval
 _STEP, _LEAST = 6e-6, 0.01
 
 Function = Callable[[Array], Any]
+Limits = Callable[[float], Interval]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,47 +47,29 @@ class GroupShares:
     event: str
     groups: tuple[str, str]
 
-    @property
-    def _shown(self) -> tuple[str, str]:
-        first, second = (f"P({self.event} | {group})" for group in self.groups)
-        return first, second
-
     def difference(self) -> Estimate:
         """r1 - r2."""
-        first, second = self._shown
         value = self.shares.value[0] - self.shares.value[1]
-        slopes = np.array([1.0, -1.0])
-        name = f"{first} - {second}"
-        return self._contrast(value, slopes, name, self._difference_limits, no_effect=0)
+        comparison = self._contrast("{} - {}", value, [1.0, -1.0], self._difference_limits)
+        return replace(comparison, no_effect=0)
 
     def ratio(self) -> Estimate:
         """r1 / r2; not a number if the estimate of r2 is not positive."""
         r1, r2 = self.shares.value.tolist()
         r2 = r2 if r2 > 0 else math.nan
-        first, second = self._shown
-        slopes = np.array([1 / r2, -r1 / r2**2])
-        return self._contrast(r1 / r2, slopes, f"{first} / {second}", self._ratio_limits)
+        return self._contrast("{} / {}", r1 / r2, [1 / r2, -r1 / r2**2], self._ratio_limits)
 
     def odds_ratio(self) -> Estimate:
         """r1 (1 - r2) / ((1 - r1) r2); not a number if a share is not between 0 and 1."""
         r1, r2 = (r if 0 < r < 1 else math.nan for r in self.shares.value.tolist())
         value = r1 * (1 - r2) / ((1 - r1) * r2)
-        slopes = value * np.array([1 / (r1 * (1 - r1)), -1 / (r2 * (1 - r2))])
-        name = "odds ratio of {} to {}".format(*self._shown)
-        return self._contrast(value, slopes, name, self._odds_limits)
+        slopes = [value / (r1 * (1 - r1)), -value / (r2 * (1 - r2))]
+        return self._contrast("odds ratio of {} to {}", value, slopes, self._odds_limits)
 
-    def _contrast(
-        self,
-        value: float,
-        slopes: Array,
-        name: str,
-        limits: Callable[[float], Interval],
-        no_effect: float = 1,
-    ) -> Estimate:
-        comparison = self.shares.contrast(np.asarray(value), slopes, name)
-        source = self.shares.provenance
-        comparison = comparison.with_provenance(fit_of=source.fit_of, warning_of=source.warning_of)
-        return replace(comparison, interval_of=limits, no_effect=no_effect)
+    def _contrast(self, name: str, value: float, slopes: list[float], limits: Limits) -> Estimate:
+        name = name.format(*(f"P({self.event} | {group})" for group in self.groups))
+        comparison = self.shares.contrast(np.asarray(value), np.array(slopes), name)
+        return replace(comparison, interval_of=limits, no_effect=1)
 
     @property
     def _correlation(self) -> float:
@@ -132,17 +115,13 @@ class GroupShares:
         return _limits(_power(d - down), _power(d + up))
 
 
-def _reaches(share: Array, lower: Array, upper: Array, correlation: float) -> tuple[float, float]:
+def _reaches(share: Array, lower: Array, upper: Array, correlation: float) -> Array:
     """How far the interval of a difference reaches down and up."""
-    pairs = [(share[0] - lower[0], upper[1] - share[1]), (upper[0] - share[0], share[1] - lower[1])]
-    down, up = (_hypotenuse(float(a), float(b), correlation) for a, b in pairs)
-    return down, up
-
-
-def _hypotenuse(a: float, b: float, correlation: float) -> float:
-    if math.isinf(a) or math.isinf(b):
-        return math.inf
-    return math.sqrt(max(a * a - 2 * correlation * a * b + b * b, 0.0))
+    a = np.array([share[0] - lower[0], upper[0] - share[0]])
+    b = np.array([upper[1] - share[1], share[1] - lower[1]])
+    with np.errstate(invalid="ignore"):
+        squares = np.maximum(a * a - 2 * correlation * a * b + b * b, 0.0)
+    return np.where(np.isinf(a) | np.isinf(b), np.inf, np.sqrt(squares))
 
 
 def _log_odds(shares: Array) -> Array:
@@ -171,34 +150,19 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
     """
 
     def composed(means: Array) -> float:
-        return _number(function(_probabilities(means, conditional)))
+        return _number(function(means[first] / np.where(is_conditional, means[last], 1.0)))
 
-    means = joint.value
-    if not (_totals(means, conditional) > 0).all():
+    means, is_conditional = joint.value, np.array(conditional)
+    last = np.cumsum(1 + is_conditional) - 1  # P(B) of a conditional probability, else P(A)
+    first = last - is_conditional
+    if not (means[last[is_conditional]] > 0).all():
         return joint.contrast(np.asarray(np.nan), np.full(len(means), np.nan), name)
     slopes = np.zeros(len(means))
     value = composed(means)
-    for i, mean in enumerate(means):
-        step = _STEP * max(abs(float(mean)), _LEAST)
-        moved = [means.copy(), means.copy()]
-        moved[0][i] -= step
-        moved[1][i] += step
-        slopes[i] = (composed(moved[1]) - composed(moved[0])) / (2 * step)
+    for i, step in enumerate(_STEP * np.maximum(np.abs(means), _LEAST)):
+        move = step * np.eye(len(means))[i]
+        slopes[i] = (composed(means + move) - composed(means - move)) / (2 * step)
     return joint.contrast(np.asarray(value), slopes, name)
-
-
-def _probabilities(means: Array, conditional: list[bool]) -> Array:
-    probabilities, start = [], 0
-    for given in conditional:
-        probabilities.append(means[start] / means[start + 1] if given else means[start])
-        start += 1 + given
-    return np.array(probabilities)
-
-
-def _totals(means: Array, conditional: list[bool]) -> Array:
-    """P(B) of each conditional probability."""
-    positions = np.cumsum([1 + given for given in conditional]) - 1
-    return np.asarray(means[positions[np.array(conditional)]])
 
 
 def _number(result: Any) -> float:

@@ -70,24 +70,6 @@ def _past_result(result: T) -> OnDemand[T]:
     return OnDemand(lambda: result)
 
 
-@dataclass(frozen=True, eq=False)
-class Provenance:
-    """Where an estimate came from: its records, its method's run, and checks on demand.
-
-    `n_left_out` records had no answer. `errors_by` is the method of the errors, where it is not
-    that of the values. `reported_of` computes the same shares among the reports, `fit_of` tests
-    whether the reports contradict the design, `warning_of` says what is suspicious.
-    """
-
-    n_records: int
-    n_left_out: int = 0
-    convergence: Convergence | None = None
-    errors_by: str = ""
-    reported_of: Callable[[], Array | None] | None = None
-    fit_of: Callable[[], HypothesisTest] | None = None
-    warning_of: Callable[[], str] | None = None
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(TabularResult):
     """A table of estimated quantities, one axis per attribute; no axis for a single number.
@@ -101,6 +83,11 @@ class Estimate(TabularResult):
     (`interval_of`). In a sample with design weights or clusters, `simple` is the estimate as if
     these records were a simple random sample, and `df` the degrees of freedom of the variance.
     `no_effect` is the value of a comparison if groups do not differ.
+
+    It is from `n_records` reported records; `n_left_out` had no answer. `convergence` says how the
+    iteration of the method ended, if it has one. `errors_by` is the method of the errors, where it
+    is not that of the values. `reported_of` computes the same shares among the reports, `fit_of`
+    tests whether the reports contradict the design, `warning_of` says what is suspicious.
     """
 
     attributes: tuple[Attribute, ...]
@@ -109,12 +96,18 @@ class Estimate(TabularResult):
     covariance_of: Callable[[], Array]
     method: str
     name: str
-    provenance: Provenance
+    n_records: int
     score_of: Callable[[], ScoreTest] | None = None
     interval_of: Callable[[float], Interval] | None = None
     simple: Estimate | None = None
     df: float = math.inf
     no_effect: float | None = None
+    n_left_out: int = 0
+    convergence: Convergence | None = None
+    errors_by: str = ""
+    reported_of: Callable[[], Array | None] | None = None
+    fit_of: Callable[[], HypothesisTest] | None = None
+    warning_of: Callable[[], str] | None = None
 
     @classmethod
     def of_covariance(
@@ -128,21 +121,16 @@ class Estimate(TabularResult):
     ) -> Estimate:
         """An estimate with normal intervals from its covariance matrix."""
         stderr = np.sqrt(np.maximum(covariance.diagonal(), 0)).reshape(value.shape)
-        source = Provenance(n_records)
-        return cls(attributes, value, stderr, partial(np.asarray, covariance), method, name, source)
-
-    def with_provenance(self, **changes: Any) -> Estimate:
-        """The same estimate with other fields of its `Provenance`."""
-        return replace(self, provenance=replace(self.provenance, **changes))
+        lazy = partial(np.asarray, covariance)
+        return cls(attributes, value, stderr, lazy, method, name, n_records)
 
     def as_probability(self, third: Array | None = None, share: Array | None = None) -> Estimate:
         """The estimate with intervals inside [0, 1]; `third` is the mean of the cubed weights.
 
         `share` is that of the records that meet the undisguised conditions of each cell.
         """
-        return self.with_score(
-            ScoreTest.of_noise(self.value, self.stderr, self.n_records, third, share)
-        )
+        score = ScoreTest.of_noise(self.value, self.stderr, self.n_records, third, share)
+        return self.with_score(score)
 
     def with_score(self, score: ScoreTest) -> Estimate:
         """The estimate with this score test, and standard errors that agree with it."""
@@ -155,8 +143,8 @@ class Estimate(TabularResult):
             simple = self.simple.with_tests(tests)
             sample = simple.of_sample(self.covariance, self.df)
             return replace(self, simple=simple, score_of=sample.score_of, stderr=sample.stderr)
-        assert self.score is not None
         score = self.score
+        assert score is not None
         for cell, test in tests.items():
             score = score.with_cell(cell, test)
         return self.with_score(score)
@@ -175,14 +163,12 @@ class Estimate(TabularResult):
             simple=self,
             df=df,
         )
-        if self.score_of is None:
+        if self.score is None:
             return sample
         varies = (variance > _ROUNDING * self.stderr**2) & (self.stderr > 0)
         effect = np.where(varies, variance, 1.0) / np.where(varies, self.stderr, 1.0) ** 2
-        effect = np.where(varies, effect, weight_effect)
-        sample = replace(sample, score_of=partial(_effective_score, self, effect))
-        assert sample.score is not None
-        return replace(sample, stderr=sample.score.nearest_stderr(sample.stderr))
+        # As many records of a simple random sample have the same variance.
+        return sample.with_score(self.score.times(1 / np.where(varies, effect, weight_effect)))
 
     def scaled(self, low: float, high: float) -> Estimate:
         """The mean of a quantity that is `high` with this probability and `low` otherwise."""
@@ -195,7 +181,8 @@ class Estimate(TabularResult):
             simple=None if self.simple is None else self.simple.scaled(low, high),
             score_of=None,
             interval_of=partial(_scaled_interval, self, low, span),
-        ).with_provenance(reported_of=None)
+            reported_of=None,
+        )
 
     def part(self, positions: Index, attributes: tuple[Attribute, ...], name: str) -> Estimate:
         """Some cells of a table of probabilities, as a table of these attributes."""
@@ -209,7 +196,8 @@ class Estimate(TabularResult):
             score_of=None if self.score is None else partial(self.score.part, positions, shape),
             simple=None if self.simple is None else self.simple.part(positions, attributes, name),
             name=name,
-        ).with_provenance(reported_of=partial(_reported_part, self, positions, shape))
+            reported_of=partial(_reported_part, self, positions, shape),
+        )
 
     def contrast(self, value: Array, slopes: Array, name: str) -> Estimate:
         """A number that depends on the cells, with these derivatives; its interval is normal."""
@@ -218,7 +206,9 @@ class Estimate(TabularResult):
             number = Estimate.of_covariance((), value, variance, self.n_records, self.method, name)
         else:
             number = self.simple.contrast(value, slopes, name).of_sample(variance, self.df)
-        return number.with_provenance(n_left_out=self.n_left_out)
+        return replace(
+            number, n_left_out=self.n_left_out, fit_of=self.fit_of, warning_of=self.warning_of
+        )
 
     @property
     def covariance(self) -> Array:
@@ -245,37 +235,19 @@ class Estimate(TabularResult):
             return np.asarray(self.n_records / self.design_effect)
 
     @property
-    def n_records(self) -> int:
-        """Number of reported records that the estimate is from."""
-        return self.provenance.n_records
-
-    @property
-    def n_left_out(self) -> int:
-        """Number of records without an answer."""
-        return self.provenance.n_left_out
-
-    @property
-    def convergence(self) -> Convergence | None:
-        """How the iteration of the method ended, if it has one."""
-        return self.provenance.convergence
-
-    @property
     def fit(self) -> HypothesisTest | None:
         """Whether the reports contradict the design; None if the reports are not at hand."""
-        test = self.provenance.fit_of
-        return None if test is None else test()
+        return None if self.fit_of is None else self.fit_of()
 
     @property
     def reported(self) -> Array | None:
         """The same shares among the reports; None if reports have other categories."""
-        shares = self.provenance.reported_of
-        return None if shares is None else shares()
+        return None if self.reported_of is None else self.reported_of()
 
     @property
     def warning(self) -> str:
         """What is suspicious about the estimate, if anything."""
-        text = self.provenance.warning_of
-        return "" if text is None else text()
+        return "" if self.warning_of is None else self.warning_of()
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell; within [0, 1] for probabilities."""
@@ -375,17 +347,10 @@ class Estimate(TabularResult):
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
-        errors_by = self.provenance.errors_by
-        return f"{text}; errors by {errors_by}" if errors_by else text
+        return f"{text}; errors by {self.errors_by}" if self.errors_by else text
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN)
-
-
-def _effective_score(simple: Estimate, effect: Array) -> ScoreTest:
-    """The score test of as many records of a simple random sample as have the same variance."""
-    assert simple.score is not None
-    return simple.score.times(1 / effect)
 
 
 def _effect_text(effects: Array) -> str:
@@ -464,7 +429,7 @@ def linear_estimate(
     of its rows; `true_products` are described there.
     """
     parts = list(blocks) if sample is not None else blocks
-    mean, covariance, n, third = _means(parts)
+    mean, covariance, n, third = mean_and_covariance(parts)
     value = mean.reshape(tuple(a.size for a in attributes))
     estimate = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
     if probability:
@@ -484,13 +449,10 @@ def sampled(
     return simple.of_sample(covariance, sample.df, sample.weight_effect)
 
 
-def mean_and_covariance(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int]:
-    """Mean weights of reports, their covariance, and the number of reports."""
-    return _means(blocks)[:3]
-
-
-def _means(blocks: Iterable[tuple[Numbers, Numbers]]) -> tuple[Array, Array, int, Array]:
-    """The same, and the means of the cubed weights."""
+def mean_and_covariance(
+    blocks: Iterable[tuple[Numbers, Numbers]],
+) -> tuple[Array, Array, int, Array]:
+    """Mean weights of reports, their covariance, the number of reports, and mean cubed weights."""
     n, total, squares, cubes = 0.0, np.zeros(1), np.zeros((1, 1)), np.zeros(1)
     for weights, counts in blocks:
         columns, times = weights.reshape(len(counts), -1).astype(np.float64), counts.astype(float)

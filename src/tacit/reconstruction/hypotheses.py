@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -49,10 +49,11 @@ _RANK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis(ABC):
-    """A set of tables of the attributes asked for, which are the first `axes` axes."""
+    """A set of tables of the attributes asked for."""
 
     text: str
-    axes: int
+    #: Whether only the contrasts are tested, not every departure.
+    directed: ClassVar[bool] = False
 
     @abstractmethod
     def nearest(self, table: Array) -> Array:
@@ -73,25 +74,6 @@ class Hypothesis(ABC):
         Multiplying it by a number is one of them.
         """
 
-    @property
-    def directed(self) -> bool:
-        """Whether only the contrasts are tested, not every departure."""
-        return False
-
-    def nearest_whole(self, table: Array) -> Array:
-        """The same for a table with further axes, which keep their distribution given the rest."""
-        further = tuple(range(self.axes, table.ndim))
-        if not further:
-            return self.nearest(table)
-        margin = table.sum(axis=further, keepdims=True)
-        shape = margin.shape
-        nearest = self.nearest(margin.reshape(shape[: self.axes])).reshape(shape)
-        return np.asarray(table * nearest / np.where(margin > 0, margin, 1.0))
-
-    def margin(self, table: Array) -> Array:
-        """The table of the attributes asked for."""
-        return np.asarray(table.sum(axis=tuple(range(self.axes, table.ndim))))
-
 
 @dataclass(frozen=True, eq=False)
 class Independence(Hypothesis):
@@ -102,23 +84,18 @@ class Independence(Hypothesis):
 
     def nearest(self, table: Array) -> Array:
         base = self._margin(table, ())
-        safe = np.where(base > 0, base, 1.0)
-        nearest = base * np.ones(table.shape)
+        nearest, safe = base, np.where(base > 0, base, 1.0)
         for block in self.blocks:
             nearest = nearest * self._margin(table, block) / safe
-        return np.asarray(nearest)
+        return np.broadcast_to(nearest, table.shape)
 
     def tangent(self, table: Array) -> Array:
         """For each block, P(other blocks | given) within each of its categories."""
-        base = self._margin(table, ())
+        base, directions = self._margin(table, ()), []
         safe = np.where(base > 0, base, 1.0)
-        directions = []
-        for block in self.blocks:
-            others = np.ones(table.shape)
-            for other in self.blocks:
-                if other != block:
-                    others = others * self._margin(table, other) / safe
-            shape = self._margin(table, block).shape
+        conditional = [self._margin(table, block) / safe for block in self.blocks]
+        for i, shape in enumerate(shares.shape for shares in conditional):
+            others = math.prod(conditional[:i] + conditional[i + 1 :], start=np.ones(table.shape))
             cells = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), table.shape)
             direction = np.zeros((table.size, math.prod(shape)))
             direction[np.arange(table.size), cells.ravel()] = others.ravel()
@@ -128,34 +105,21 @@ class Independence(Hypothesis):
     def contrasts(self, table: Array) -> Array:
         """P(cell) P(given)^(blocks - 1) less the product of P(block, given)."""
         joint = table * self._margin(table, ()) ** (len(self.blocks) - 1)
-        product = np.ones(table.shape)
-        for block in self.blocks:
-            product = product * self._margin(table, block)
-        return np.ravel(joint - product)
+        return np.ravel(joint - math.prod(self._margin(table, block) for block in self.blocks))
 
     def df(self, table: Array) -> int:
-        groups = self._filled(table, ())
-        total = 0
-        for group in np.argwhere(groups > _EMPTY):
-            sizes = []
-            for block in self.blocks:
-                shares = self._filled(table, block)
-                sizes.append(max(1, int(np.sum(shares[tuple(group)] > _EMPTY))))
-            total += math.prod(sizes) - 1 - sum(k - 1 for k in sizes)
-        return total
+        filled = [
+            (self._margin(table, block) > _EMPTY).sum(axis=block, keepdims=True)
+            for block in self.blocks
+        ]
+        sizes = np.maximum(np.stack(filled), 1)
+        free = sizes.prod(axis=0) - 1 - (sizes - 1).sum(axis=0)
+        return int(free[self._margin(table, ()) > _EMPTY].sum())
 
     def _margin(self, table: Array, block: Axes) -> Array:
         """P(block, given) on the axes of the table."""
         others = tuple(axis for axis in range(table.ndim) if axis not in {*block, *self.given})
         return np.asarray(table.sum(axis=others, keepdims=True))
-
-    def _filled(self, table: Array, block: Axes) -> Array:
-        """P(block, given) with the axes of `given` first and the block flattened."""
-        margin = self._margin(table, block)
-        rest = tuple(axis for axis in range(table.ndim) if axis not in self.given)
-        moved = margin.transpose(*self.given, *rest)
-        shape = [margin.shape[axis] for axis in self.given]
-        return moved.reshape(shape) if not block else moved.reshape(*shape, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,20 +146,17 @@ class NoTrend(Independence):
     """The scores of the first two axes are not correlated, given the others."""
 
     scores: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
-
-    @property
-    def directed(self) -> bool:
-        return True
+    directed: ClassVar[bool] = True
 
     def contrasts(self, table: Array) -> Array:
         """Sum over groups of P(group) times the covariance of the scores in it."""
         first, second = self.scores
         shape = (1,) * (table.ndim - 2)
         a, b = first.reshape(-1, 1, *shape), second.reshape(1, -1, *shape)
-        total, both = table.sum(axis=(0, 1)), (table * a * b).sum(axis=(0, 1))
-        means = (table * a).sum(axis=(0, 1)), (table * b).sum(axis=(0, 1))
+        weighted = (table, table * a, table * b, table * a * b)
+        total, mean_a, mean_b, both = (part.sum(axis=(0, 1)) for part in weighted)
         safe = np.where(np.abs(total) > _EMPTY, total, 1.0)
-        return np.array([np.sum(both - means[0] * means[1] / safe)])
+        return np.array([np.sum(both - mean_a * mean_b / safe)])
 
     def df(self, table: Array) -> int:
         return 1
@@ -204,12 +165,8 @@ class NoTrend(Independence):
 def slopes(contrasts: Callable[[Array], Array], table: Array) -> Array:
     """Derivatives of contrasts by the cells, contrasts x cells: central differences."""
     step = 1e-5
-    columns = []
-    for cell in range(table.size):
-        flat = np.zeros(table.size)
-        flat[cell] = step
-        moved = flat.reshape(table.shape)
-        columns.append((contrasts(table + moved) - contrasts(table - moved)) / (2 * step))
+    moves = (step * np.eye(table.size)).reshape(-1, *table.shape)
+    columns = [(contrasts(table + move) - contrasts(table - move)) / (2 * step) for move in moves]
     return np.stack(columns, axis=1)
 
 
@@ -241,14 +198,19 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
     channel, observed = problem.channel, problem.frequencies
     seen = observed > 0
 
+    def nearest(table: Array) -> Array:
+        """Attributes that were not asked for keep their distribution given the others."""
+        likely = problem.widened(hypothesis.nearest(problem.requested(table)))
+        return likely * _further_axes(problem, table)
+
     def step(table: Array) -> EMStep:
         expected = np.where(seen, channel.disguised(table), 1.0)
         likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
-        after = hypothesis.nearest_whole(table * problem.transposed(observed / expected))
+        after = nearest(table * problem.transposed(observed / expected))
         return EMStep(after, likelihood, float(np.abs(after - table).max()))
 
     def repaired(table: Array) -> Array:
-        return hypothesis.nearest_whole(table / table.sum())
+        return nearest(table / table.sum())
 
     start = project(channel.to_true(problem.inverses, observed))
     start = repaired((1 - _START) * start + _START / start.size)
@@ -339,13 +301,12 @@ def pearson(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
     Optimal asymptotic tests of composite statistical hypotheses, in Probability and Statistics
     (1959) 213-234.
     """
-    check_size(problem)
     fitted, n = restricted_fit(problem, hypothesis), problem.n_records
     if hypothesis.directed:
         distance, df = _directed(problem, hypothesis, fitted), 1
     else:
         distance, df = _distance(problem, hypothesis, fitted)
-    table = hypothesis.margin(fitted.table)
+    table = problem.requested(fitted.table)
     return _tested(problem, hypothesis, "Pearson", n * distance, df, table)
 
 
@@ -362,13 +323,9 @@ def _distance(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -
         distance, rank = float(np.sum(off**2)), int(likely.sum())
     else:
         distance, rank = _explained(off, scale[:, None] * channel.matrix)
-    table = hypothesis.margin(fitted.table)
-    shape = (*table.shape, *(1,) * (fitted.table.ndim - table.ndim))
-    further = _further_axes(fitted.table, hypothesis)
-    moves = [
-        channel.disguised(direction.reshape(shape) * further).ravel()
-        for direction in hypothesis.tangent(table).T
-    ]
+    table, further = problem.requested(fitted.table), _further_axes(problem, fitted.table)
+    directions = hypothesis.tangent(table).T.reshape(-1, *table.shape)
+    moves = [channel.disguised(problem.widened(move) * further).ravel() for move in directions]
     allowed, free = _explained(off, scale[:, None] * np.stack(moves, axis=1))
     if (problem.frequencies[~likely] > 0).any():
         distance = math.inf
@@ -381,23 +338,21 @@ def _explained(off: Array, directions: Array) -> tuple[float, int]:
     return float(np.sum((directions @ solved) ** 2)), int(rank)
 
 
-def _further_axes(table: Array, hypothesis: Hypothesis) -> Array:
-    """The distribution of axes that the hypothesis does not restrict, given those asked for."""
-    axes = tuple(range(hypothesis.axes, table.ndim))
-    total = table.sum(axis=axes, keepdims=True)
-    return np.asarray(table / np.where(total > 0, total, 1.0)) if axes else np.ones_like(table)
+def _further_axes(problem: TableProblem, table: Array) -> Array:
+    """The distribution of axes that no hypothesis restricts, given those asked for."""
+    if problem.n_requested == table.ndim:
+        return np.ones_like(table)
+    total = problem.widened(problem.requested(table))
+    return np.asarray(table / np.where(total > 0, total, 1.0))
 
 
 def _directed(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -> float:
     """The square of the contrast by its variance under the hypothesis, per record."""
-    channel = problem.channel
-    estimate = channel.to_true(problem.inverses, problem.frequencies)
-    allowed = hypothesis.margin(fitted.table)
+    estimate = problem.channel.to_true(problem.inverses, problem.frequencies)
+    allowed = problem.requested(fitted.table)
     slope = slopes(hypothesis.contrasts, allowed)[0].reshape(allowed.shape)
-    contrast = float(np.sum(slope * (hypothesis.margin(estimate) - allowed)))
-    extra = (1,) * (fitted.table.ndim - hypothesis.axes)
-    whole = np.broadcast_to(slope.reshape(*slope.shape, *extra), channel.true.sizes)
-    weights = channel.to_reported([inverse.T for inverse in problem.inverses], whole)
+    contrast = float(np.sum(slope * (problem.requested(estimate) - allowed)))
+    weights = problem.report_weights(slope)
     mean = float(np.sum(weights * fitted.reported))
     variance = float(np.sum(weights**2 * fitted.reported)) - mean**2
     return contrast**2 / variance if variance > 0 else 0.0
@@ -412,12 +367,11 @@ def likelihood_ratio(problem: TableProblem, hypothesis: Hypothesis) -> Hypothesi
     stated if its best estimate is on the border. Without disguise it is the usual G test (Wilks,
     1938).
     """
-    check_size(problem)
     if hypothesis.directed:
         raise DataError("a trend has no likelihood-ratio test; use pearson or wald")
     fitted = restricted_fit(problem, hypothesis)
     gain = max(largest_log_likelihood(problem) - fitted.log_likelihood, 0.0)
-    table, statistic = hypothesis.margin(fitted.table), 2 * problem.n_records * gain
+    table, statistic = problem.requested(fitted.table), 2 * problem.n_records * gain
     return _tested(problem, hypothesis, "likelihood ratio", statistic, hypothesis.df(table), table)
 
 
@@ -430,7 +384,6 @@ def wald(problem: TableProblem, hypothesis: Hypothesis) -> HypothesisTest:
     (Wald, 1943). Directions in which the contrasts cannot vary are left out. In a sample the
     covariance is that of its design, and the statistic is compared with an F distribution.
     """
-    check_size(problem)
     estimate = inversion(problem)
     contrasts = hypothesis.contrasts(estimate.value)
     slope = slopes(hypothesis.contrasts, estimate.value)

@@ -18,21 +18,12 @@ from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Table, TabularResult
+from tacit.reconstruction import hypotheses, tables
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
 from tacit.reconstruction.estimate import Estimate, OnDemand
 from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
 from tacit.reconstruction.fit import coding_warning, design_fit
-from tacit.reconstruction.hypotheses import (
-    TEST_METHODS,
-    Hypothesis,
-    Independence,
-    NoTrend,
-    Specified,
-    TestMethod,
-    expected_shares,
-    pearson,
-    scores_of,
-)
+from tacit.reconstruction.hypotheses import Hypothesis, Independence, TestMethod, pearson
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
 from tacit.reconstruction.report_weights import ReportWeights, event_probability
 from tacit.reconstruction.sampling.error_methods import linearised
@@ -46,19 +37,7 @@ from tacit.reconstruction.shares import (
     reported_share,
     share_bounds,
 )
-from tacit.reconstruction.tables import (
-    METHODS,
-    TableProblem,
-    chained_parts,
-    expectation,
-    has_zeros,
-    inversion,
-    mean_of_cells,
-    restricted,
-    table_problem,
-    tabulate,
-    with_chains,
-)
+from tacit.reconstruction.tables import TableProblem, inversion, restricted
 from tacit.records import PatternTable, count_answers, count_reported, with_columns
 from tacit.records.sample import ErrorMethod
 
@@ -115,7 +94,7 @@ class Reconstruction(TabularResult):
             Other attributes: estimate the distribution in each group of records with the same
             answers to these, which are the first axes of the table.
         """
-        names, chosen = self._names(attributes), _method(method, METHODS)
+        names, chosen = self._names(attributes), _method(method, tables.METHODS)
         if given is not None:
             return self._table_given(names, chosen, self._names(given))
         problem = self._problem(names, with_others=chosen is not inversion)
@@ -126,7 +105,7 @@ class Reconstruction(TabularResult):
     ) -> Estimate:
         """P(attributes | groups); see `conditional_shares`."""
         joint = self.table([*groups, *names], method)
-        moved = bool(joint.provenance.errors_by)  # the errors are those of the unbiased table
+        moved = bool(joint.errors_by)  # the errors are those of the unbiased table
         unbiased = self.table([*groups, *names]) if moved else joint
         name = f"P({', '.join(names)} | {', '.join(groups)})"
         shares = conditional_shares(unbiased, len(groups), name, self._undisguised(groups))
@@ -134,9 +113,8 @@ class Reconstruction(TabularResult):
             return shares
         totals = joint.value.sum(axis=tuple(range(len(groups), joint.value.ndim)), keepdims=True)
         value = joint.value / np.where(totals > 0, totals, np.nan)
-        return replace(shares, value=value, method=joint.method).with_provenance(
-            convergence=joint.convergence, errors_by=joint.provenance.errors_by
-        )
+        source = {n: getattr(joint, n) for n in ("method", "convergence", "errors_by")}
+        return replace(shares, value=value, **source)
 
     def joint(self) -> Array:
         """The table of all attributes by inversion, values only."""
@@ -156,15 +134,13 @@ class Reconstruction(TabularResult):
         if given is None:
             return self._probability(condition)
         group = condition_of(self.design, given, "condition")
-        share = replace(
-            self._shares(condition, [group]), name=f"P({condition.text} | {group.text})"
-        )
-        return share.with_provenance(reported_of=self._reported(condition, group))
+        name, reported = f"P({condition.text} | {group.text})", self._reported(condition, group)
+        return replace(self._shares(condition, [group]), name=name, reported_of=reported)
 
     def _probability(self, event: Condition) -> Estimate:
         """Probability of an event, among the records that have answers to its attributes."""
         answered = self._answered(event.names)
-        if not has_zeros(self.design, event.names, self._answered_by_all):
+        if not tables.has_zeros(self.design, event.names, self._answered_by_all):
             events = events_of(self.design, [event])
             share = event_probability(answered._report_weights, events, f"P({event.text})")
             share = self._with_fit(share, event.names)
@@ -177,7 +153,7 @@ class Reconstruction(TabularResult):
             joint = self._joint([event], (Attribute("event", range(2)),))
             share = joint.part(np.array([0]), (), f"P({event.text})")
             share = share.as_probability(share=answered._undisguised_share(event))
-        return share.with_provenance(reported_of=self._reported(event))
+        return replace(share, reported_of=self._reported(event))
 
     def asked(self, attribute: str) -> Estimate:
         """Distribution of the answers among those to whom a conditional question applies."""
@@ -232,10 +208,7 @@ class Reconstruction(TabularResult):
                 group = condition_of(self.design, given, "condition")
                 conditions += [condition & group, group]
         joint = self._joint(conditions, (Attribute("event", range(max(2, len(conditions)))),))
-        conditional = [given is not None for _, given in pairs]
-        number = contrast(joint, conditional, function, name)
-        source = joint.provenance
-        return number.with_provenance(fit_of=source.fit_of, warning_of=source.warning_of)
+        return contrast(joint, [given is not None for _, given in pairs], function, name)
 
     def _compared(self, event: Mapping[str, Any], between: Pair) -> GroupShares:
         """The shares of an event in two groups."""
@@ -293,7 +266,7 @@ class Reconstruction(TabularResult):
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
         names = list(dict.fromkeys(name for c in conditions for name in c.names))
-        zeros = has_zeros(self.design, names, self._answered_by_all)
+        zeros = tables.has_zeros(self.design, names, self._answered_by_all)
         weights = self._answered(names)._report_weights
         joint = joint_probabilities(weights, self.table, conditions, axes, parts, zeros)
         return self._with_fit(joint, names)
@@ -303,11 +276,11 @@ class Reconstruction(TabularResult):
         names = self._names(attributes)
         problem = self._problem(names)
         name = f"E[{getattr(h, '__name__', 'h')}({', '.join(names)})]".replace("<lambda>", "h")
-        values = tabulate(h, problem.attributes)
-        if has_zeros(self.design, names, self._answered_by_all):
-            mean = mean_of_cells(self.table(names), values, name)
+        values = tables.tabulate(h, problem.attributes)
+        if tables.has_zeros(self.design, names, self._answered_by_all):
+            mean = tables.mean_of_cells(self.table(names), values, name)
         else:
-            mean = expectation(problem, values, name)
+            mean = tables.expectation(problem, values, name)
         return self._with_fit(mean, names)
 
     def independence(
@@ -318,8 +291,9 @@ class Reconstruction(TabularResult):
         if len(names) < 2:
             raise SchemaError(f"independence needs two attributes or more, got {list(names)}")
         text = f"independence of {', '.join(names)}{_given_text(groups)}"
-        axes = tuple((axis,) for axis in range(len(names)))
-        return self._tested_independence((*names, *groups), axes, text, method)
+        blocks = tuple((axis,) for axis in range(len(names)))
+        axes = tuple(range(len(names), len(names) + len(groups)))
+        return self._tested((*names, *groups), method, Independence(text, blocks, axes))
 
     def homogeneity(
         self, attributes: Names, across: Names, method: TestMethod | str = pearson
@@ -329,17 +303,16 @@ class Reconstruction(TabularResult):
         text = f"{', '.join(names)} is distributed alike across {', '.join(groups)}"
         both = (*names, *groups)
         blocks = tuple(range(len(names))), tuple(range(len(names), len(both)))
-        return self._tested_independence(both, blocks, text, method)
+        return self._tested(both, method, Independence(text, blocks))
 
     def goodness_of_fit(
         self, attributes: Names, expected: Any, method: TestMethod | str = pearson
     ) -> HypothesisTest:
         """Test whether the true distribution is `expected`, a table with one axis per attribute."""
         names = self._names(attributes)
-        problem = self._problem(names)
-        shares = expected_shares(expected, problem.attributes)
+        shares = hypotheses.expected_shares(expected, [self.design.schema[n] for n in names])
         text = f"P({', '.join(names)}) is as expected"
-        return self._tested(method, problem, Specified(text, len(names), shares))
+        return self._tested(names, method, hypotheses.Specified(text, shares))
 
     def trend(
         self,
@@ -355,29 +328,18 @@ class Reconstruction(TabularResult):
         names, groups = self._names(attributes), self._names(given) if given else ()
         if len(names) != 2:
             raise SchemaError(f"a trend is between two attributes, got {list(names)}")
-        problem = self._problem((*names, *groups))
-        points = scores_of(scores, problem.attributes[:2])
+        points = hypotheses.scores_of(scores, [self.design.schema[name] for name in names])
         text = f"no trend between {' and '.join(names)}{_given_text(groups)}"
         axes = tuple(range(2, 2 + len(groups)))
-        hypothesis = NoTrend(text, 2 + len(groups), ((0,), (1,)), axes, points)
-        return self._tested(method, problem, hypothesis)
-
-    def _tested_independence(
-        self,
-        names: tuple[str, ...],
-        blocks: tuple[tuple[int, ...], ...],
-        text: str,
-        method: TestMethod | str,
-    ) -> HypothesisTest:
-        """The test that blocks of axes are independent, given the axes that are in none."""
-        given = tuple(range(sum(map(len, blocks)), len(names)))
-        hypothesis = Independence(text, len(names), blocks, given)
-        return self._tested(method, self._problem(names), hypothesis)
+        hypothesis = hypotheses.NoTrend(text, ((0,), (1,)), axes, points)
+        return self._tested((*names, *groups), method, hypothesis)
 
     def _tested(
-        self, method: TestMethod | str, problem: TableProblem, hypothesis: Hypothesis
+        self, names: tuple[str, ...], method: TestMethod | str, hypothesis: Hypothesis
     ) -> HypothesisTest:
-        test = _method(method, TEST_METHODS)(problem, hypothesis)
+        problem = self._problem(names)
+        hypotheses.check_size(problem)
+        test = _method(method, hypotheses.TEST_METHODS)(problem, hypothesis)
         return replace(test, n_left_out=self.n_records - problem.n_records)
 
     def plot(self, attributes: Names | None = None, level: float = 0.95) -> Figure:
@@ -466,7 +428,8 @@ class Reconstruction(TabularResult):
     def _with_fit(self, estimate: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
         patterns = self._answered(names).patterns
-        return estimate.with_provenance(
+        return replace(
+            estimate,
             fit_of=OnDemand(partial(design_fit, patterns, self.design, names)),
             warning_of=OnDemand(partial(self._coding_warnings, names)),
             n_left_out=self.n_records - patterns.n_records,
@@ -522,7 +485,7 @@ class Reconstruction(TabularResult):
         """The problem of a table; `with_others` of their chains, which report on them too."""
         names, n_requested = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
-            names = with_chains(self.design, names, self._answered_by_all)
+            names = tables.with_chains(self.design, names, self._answered_by_all)
         if (names, n_requested) in self._problems:
             return self._problems[names, n_requested]
         channel = self.design.channel(names)
@@ -533,11 +496,11 @@ class Reconstruction(TabularResult):
                 f"{MAX_CELLS:,} allowed; ask for fewer attributes at once"
             )
         impossible = impossible_cells(self.design.conditions, channel.true)
-        parts = () if impossible is None else chained_parts(self.design)
+        parts = () if impossible is None else tables.chained_parts(self.design)
         inside = [tuple(name for name in part if name in names) for part in parts]
         channels = tuple(self.design.channel(part) for part in inside if part)
         patterns = self._answered(names).patterns
-        problem = table_problem(patterns, channel, n_requested, impossible, channels)
+        problem = tables.table_problem(patterns, channel, n_requested, impossible, channels)
         if cells <= _SMALL_CELLS and len(self._problems) < _KEPT_PROBLEMS:
             self._problems[names, n_requested] = problem
         return problem

@@ -128,11 +128,8 @@ def conditional_shares(
     if table.simple is not None:
         simple = conditional_shares(table.simple, given, name, undisguised)
         covariance = _covariance(simple.value.reshape(groups, -1), total, table.covariance)
-        return simple.of_sample(covariance, table.df).with_provenance(
-            n_left_out=table.n_left_out,
-            fit_of=table.provenance.fit_of,
-            warning_of=table.provenance.warning_of,
-        )
+        source = {n: getattr(table, n) for n in ("n_left_out", "fit_of", "warning_of")}
+        return replace(simple.of_sample(covariance, table.df), **source)
     value, covariance = joint / total, table.covariance
     spread = _spreads(covariance, groups)
     variance = (spread[0] - 2 * value * spread[1] + value**2 * spread[2]) / total**2
@@ -144,7 +141,8 @@ def conditional_shares(
         score_of=None,
         interval_of=None,
         name=name,
-    ).with_provenance(reported_of=partial(_reported_within, table, given))
+        reported_of=partial(_reported_within, table, given),
+    )
     if undisguised and table.score is not None and np.any(table.score.n_all):
         records = table.n_records * np.nan_to_num(total) * np.ones(joint.shape)
         return shares.with_score(table.score.given(records.reshape(shape)))

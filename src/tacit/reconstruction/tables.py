@@ -29,7 +29,6 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.reconstruction.estimate import (
     Estimate,
-    Provenance,
     covariance_of_means,
     linear_estimate,
     stderr_of_means,
@@ -100,6 +99,21 @@ class TableProblem:
     def transposed(self, reported: Array) -> Array:
         """M^T times a table of reports."""
         return self.channel.to_true(self._transposed, reported)
+
+    def requested(self, table: Array) -> Array:
+        """A table of true answers with the attributes that were not asked for summed out."""
+        return np.asarray(table.sum(axis=tuple(range(self.n_requested, table.ndim))))
+
+    def widened(self, table: Array) -> Array:
+        """A table of the attributes asked for on all attributes of the channel."""
+        sizes = self.channel.true.sizes
+        others = (1,) * (len(sizes) - self.n_requested)
+        return np.broadcast_to(table.reshape(table.shape + others), sizes)
+
+    def report_weights(self, h: Array) -> Array:
+        """g = W^T h, the weights of reports for the mean of h over the attributes asked for."""
+        maps = [inverse.T for inverse in self.inverses]
+        return self.channel.to_reported(maps, self.widened(h))
 
     def is_counted(self, factor: Factor) -> bool:
         """Whether a group is undisguised, and all of its attributes are asked for."""
@@ -264,8 +278,9 @@ def inversion(problem: TableProblem) -> Estimate:
         covariance_of=partial(_covariance, problem, maps, value),
         method="inversion",
         name=f"P({', '.join(a.name for a in problem.attributes)})",
-        provenance=Provenance(problem.n_records, reported_of=partial(reported_table, problem)),
+        n_records=problem.n_records,
         score_of=score,
+        reported_of=partial(reported_table, problem),
     )
     if problem.spread is None:
         return estimate
@@ -408,7 +423,7 @@ def restricted(problem: TableProblem) -> Estimate:
     if problem.spread is not None:
         covariance = problem.spread.of_means(weights.T)
         estimate = estimate.of_sample(covariance, problem.spread.df, problem.spread.weight_effect)
-    return estimate.with_provenance(reported_of=partial(reported_table, problem))
+    return replace(estimate, reported_of=partial(reported_table, problem))
 
 
 def _restricted_weights(problem: TableProblem) -> Array:
@@ -553,14 +568,12 @@ def em(
         tolerance,
         max_iterations,
     )
-    value = table.sum(axis=tuple(range(problem.n_requested, table.ndim)))
-    return _moved(unbiased, "em", value, convergence=convergence)
+    return _moved(unbiased, "em", problem.requested(table), convergence=convergence)
 
 
-def _moved(unbiased: Estimate, method: str, value: Array, **provenance: Any) -> Estimate:
+def _moved(unbiased: Estimate, method: str, value: Array, **changes: Any) -> Estimate:
     """Values by another method, with the errors of the unbiased estimate."""
-    moved = replace(unbiased, method=method, value=value)
-    return moved.with_provenance(errors_by=unbiased.method, **provenance)
+    return replace(unbiased, method=method, value=value, errors_by=unbiased.method, **changes)
 
 
 #: Every method by its name: a function from a problem to the estimated table.
@@ -585,37 +598,22 @@ def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
     if two_values:
         mean = _share(problem, (h == high).astype(np.float64), name)
     else:
-        weights = _report_weights(problem, _on_all_attributes(problem, h))
+        weights = problem.report_weights(h)
         mean = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
     spread = problem.spread
     if spread is not None:
-        weights, squares = (
-            _report_weights(problem, _on_all_attributes(problem, power)).reshape(-1, 1)
-            for power in (h, h**2)
-        )
+        weights, squares = (problem.report_weights(g).reshape(-1, 1) for g in (h, h**2))
         covariance = spread.of_means(weights, squares[:, :, None])
         scale = (high - low) ** 2 if two_values else 1.0
         mean = mean.of_sample(covariance / scale, spread.df, spread.weight_effect)
     return mean.scaled(low, high) if two_values and (low, high) != (0, 1) else mean
 
 
-def _on_all_attributes(problem: TableProblem, h: Array) -> Array:
-    """h on all attributes of the channel."""
-    sizes = problem.channel.true.sizes
-    return np.broadcast_to(h.reshape(h.shape + (1,) * (len(sizes) - problem.n_requested)), sizes)
-
-
-def _report_weights(problem: TableProblem, h: Array) -> Array:
-    """g = W^T h, the weights of reports."""
-    return problem.channel.to_reported([inverse.T for inverse in problem.inverses], h)
-
-
 def _share(problem: TableProblem, indicator: Array, name: str) -> Estimate:
     """Probability that the indicator is 1."""
-    whole = _on_all_attributes(problem, indicator)
-    weights, inside, channel = _report_weights(problem, whole), whole > 0, problem.channel
+    weights, inside = problem.report_weights(indicator), problem.widened(indicator) > 0
     share = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
-    table = channel.to_true(problem.inverses, problem.frequencies)
+    table = problem.channel.to_true(problem.inverses, problem.frequencies)
 
     def moments(power: int) -> KnownMoments:
         means = problem.transposed(weights**power)

@@ -132,4 +132,4 @@ def test_accuracy_has_a_fit_and_a_pickled_estimate_keeps_its_own() -> None:
     assert found.fit is not None
     assert found.fit.pvalue < 1e-6
     table = reconstruct(codes, design).table(["a0"])
-    assert pickle.loads(pickle.dumps(table.provenance.fit_of))() == table.fit
+    assert pickle.loads(pickle.dumps(table.fit_of))() == table.fit
