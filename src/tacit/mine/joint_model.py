@@ -208,6 +208,8 @@ MAX_CELLS = 4096
 #: Smaller p-values are not told apart.
 _SMALLEST = 1e-99
 _METHOD = "Chow-Liu tree"
+#: What is known about an edge, in the order of the fields of `TreeEdge`.
+EDGE_COLUMNS = ("first", "second", "information", "stderr", "p_value", "adjusted_p_value")
 
 Event = Mapping[str, Any]
 
@@ -319,13 +321,9 @@ class JointModel:
 
     def edge_columns(self) -> dict[str, list[Any]]:
         """The edges as columns."""
-        names = ("first", "second", "information", "stderr", "p_value", "adjusted_p_value")
-        rows = [
-            (label(e.first), label(e.second), e.information, e.stderr, e.p_value, e.adjusted)
-            for e in self.edges
-        ]
-        columns = list(zip(*rows, strict=True)) or [()] * len(names)
-        return {name: list(column) for name, column in zip(names, columns, strict=True)}
+        rows = [(label(edge.first), label(edge.second), *edge[2:]) for edge in self.edges]
+        columns = list(zip(*rows, strict=True)) or [()] * len(EDGE_COLUMNS)
+        return {name: list(column) for name, column in zip(EDGE_COLUMNS, columns, strict=True)}
 
     def to_table(self) -> Table:
         """The edges, most information first."""

@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.design import Design
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Schema
 from tacit.errors import FileError, TacitError
 from tacit.mine.chow_liu_tree import ChowLiuTree
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.forest import Forest
-from tacit.mine.joint_model import JointModel, QueryErrors, SavedCovariance, SavedErrors, TableCells
+from tacit.mine.joint_model import (
+    EDGE_COLUMNS,
+    JointModel,
+    SavedCovariance,
+    SavedErrors,
+    TableCells,
+)
 from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
@@ -30,53 +36,49 @@ from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate
 
-CHOW_LIU_TREE = DocumentFormat(
-    "chow-liu-tree",
-    "model file",
-    (("design", "attributes", "n_records", "error", "alpha", "units", "edges"),),
-    ("covariance",),
-)
-#: The covariance of more cells is not saved.
-MOST_SAVED = 128
-_UNIT = ("attributes", "parent", "table", "stderr", "pair_stderr")
-_EDGE = ("first", "second", "information", "stderr", "p_value", "adjusted_p_value")
+Model = Miner | LatentClass | ChowLiuTree
+Content = dict[str, Any]
 
 
-def tree_content(model: ChowLiuTree, design: Design) -> dict[str, Any]:
-    """A fitted tree as plain values.
-
-    Standard errors are saved for the margins and for the tables of edges, parent x child. A model
-    of few cells also saves the covariance of all its tables (rows of the lower triangle), from
-    which the errors of every query follow. Those of a larger model need the reports, which no file
-    contains.
-    """
-    joint, tree = model.model_, model.model_.tree
-    units = []
-    for v, (names, parent, table) in enumerate(
-        zip(joint.units, tree.parents, tree.tables, strict=True)
-    ):
-        above = None if parent == ROOT else list(joint.units[parent])
-        pair = None if parent == ROOT else _errors(joint, parent, v)
-        values = (list(names), above, table.tolist(), _errors(joint, v), pair)
-        units.append(dict(zip(_UNIT, values, strict=True)))
-    edges = [
-        (list(e.first), list(e.second), e.information, e.stderr, e.p_value, e.adjusted)
-        for e in joint.edges
-    ]
-    about = {"design": design.fingerprint, **design.schema.to_dict(), "n_records": joint.n_records}
-    settings = {"error": float(joint.error), "alpha": float(model.alpha)}
-    content = {"units": units, "edges": [dict(zip(_EDGE, e, strict=True)) for e in edges]}
-    cells = TableCells(tree)
-    if hasattr(model, "reports_") and cells.number <= MOST_SAVED:
-        covariance = cells.covariance(model.reports_)
-        content["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
-    return CHOW_LIU_TREE.header | about | settings | content
+def model_to_json(model: Model) -> str:
+    """A model that was fitted to reported records, as JSON."""
+    kind = next((kind for kind in _KINDS if isinstance(model, kind.model)), None)
+    if kind is None or not isinstance(model.design, Design) or not hasattr(model, "fingerprint_"):
+        raise FileError("only a model fitted to reported records, with its design, can be saved")
+    target = {"target": model.target} if isinstance(model, Miner) else {}
+    about = {"design": model.design.fingerprint, **target, **model.design.schema.to_dict()}
+    content = kind.format.header | about | kind.content(model)
+    if kind.format.keys[0][-1] not in ("nodes", "trees"):
+        return _dumped(content) + "\n"
+    # One line per key and per item of the last one, so that files can be read and compared.
+    *fields, (last, items) = content.items()
+    lines = [f"{_dumped(key)}: {_dumped(value)}," for key, value in fields]
+    return "\n".join(["{", *lines, f'"{last}": [', ",\n".join(map(_dumped, items)), "]}", ""])
 
 
-def _errors(model: JointModel, *nodes: int) -> Any:
-    """Standard errors of the table of a node, or of an edge, parent x child."""
-    names = [name for node in nodes for name in model.units[node]]
-    return _known(model.table(names).stderr.reshape([model.tree.sizes[node] for node in nodes]))
+def model_from_json(text: str) -> Model:
+    """The model that `model_to_json` wrote, with its design's fingerprint."""
+    content = read_document(text, *(kind.format for kind in _KINDS))
+    try:
+        schema = Schema.from_dict({"attributes": content["attributes"]})
+        n_records, design = content["n_records"], content["design"]
+        if type(n_records) is not int or n_records < 1:
+            raise FileError(f"n_records must be a positive integer, got {n_records!r}")
+        if not isinstance(design, str) or not re.fullmatch("[0-9a-f]{64}", design):
+            raise FileError(f"{design!r} is not the fingerprint of a design")
+        kind = next(kind for kind in _KINDS if kind.format.kind == content["tacit"])
+        model = kind.read(content, schema)
+        if isinstance(model, Miner):
+            target = schema[content["target"]]
+            model.set_fitted(schema.without(target.name), np.array(target.categories), design)
+        return model
+    except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
+        name = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
+        raise FileError(f"not a model file: {name}{error}") from None
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _known(errors: Array) -> Any:
@@ -86,254 +88,97 @@ def _known(errors: Array) -> Any:
     return [None if math.isnan(error) else error for error in errors.tolist()]
 
 
-def tree_of_content(content: dict[str, Any], schema: Schema) -> ChowLiuTree:
-    """The tree that `tree_content` wrote; KeyError and ValueError if something is missing."""
-    model = ChowLiuTree(error=content["error"], alpha=content["alpha"])
-    model.check_arguments()
-    units = content["units"]
-    names = [tuple(unit["attributes"]) for unit in units]
-    if sorted(name for unit_names in names for name in unit_names) != sorted(schema.names):
-        raise FileError("its units do not have every attribute once")
-    places = {unit_names: index for index, unit_names in enumerate(names)}
-    above = [None if unit["parent"] is None else tuple(unit["parent"]) for unit in units]
-    if any(unit_names is not None and unit_names not in places for unit_names in above):
-        raise FileError("a parent is not one of its units")
-    parents = tuple(ROOT if unit_names is None else places[unit_names] for unit_names in above)
-    tables = tuple(np.array(unit["table"], dtype=np.float64) for unit in units)
-    tree = TreeDistribution(parents, tables)
-    sizes = [math.prod(schema[name].size for name in unit_names) for unit_names in names]
-    _check_tree(tree, sizes)
-    margins = tuple(_stderr(unit["stderr"], (k,)) for unit, k in zip(units, sizes, strict=True))
-    pairs = {
-        v: _stderr(unit["pair_stderr"], (sizes[parent], sizes[v]))
-        for v, (unit, parent) in enumerate(zip(units, parents, strict=True))
-        if parent != ROOT
-    }
-    errors: QueryErrors = SavedErrors(margins, pairs)
-    if "covariance" in content:
-        errors = _covariance(content["covariance"], TableCells(tree))
-    edges = tuple(_edge(edge, places) for edge in content["edges"])
-    joint = JointModel(
-        schema,
-        tuple(names),
-        tree,
-        edges,
-        content["n_records"],
-        float(content["error"]),
-        errors,
-    )
-    model.restore(joint, content["design"])
-    return model
-
-
-def _check_tree(tree: TreeDistribution, sizes: list[int]) -> None:
-    if len(tree.order) != len(sizes):
-        raise FileError("its units do not form a tree")
-    for v, (parent, table) in enumerate(zip(tree.parents, tree.tables, strict=True)):
-        shape = (sizes[v],) if parent == ROOT else (sizes[parent], sizes[v])
-        if table.shape != shape:
-            raise FileError("its tables do not fit its attributes")
-        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
-            raise FileError("a table is negative or does not sum to 1")
-
-
-def _stderr(values: Any, shape: tuple[int, ...]) -> Array:
+def _stderr(values: Any, shape: tuple[int, ...], otherwise: str) -> Array:
     errors = np.array(values, dtype=np.float64)  # null is NaN: not known
     if errors.shape != shape or (errors < 0).any() or np.isinf(errors).any():
-        raise FileError("a standard error is negative, infinite or missing")
+        raise FileError(otherwise)
     return errors
 
 
-def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
-    if [len(row) for row in rows] != list(range(1, cells.number + 1)):
-        raise FileError("its covariance does not fit its tables")
-    lower = np.zeros((cells.number,) * 2)
-    lower[np.tril_indices(cells.number)] = [float(value) for row in rows for value in row]
-    if not np.isfinite(lower).all() or (np.diagonal(lower) < 0).any():
-        raise FileError("its covariance is infinite or negative")
-    return SavedCovariance(cells, lower + np.tril(lower, -1).T)
-
-
-def _edge(edge: dict[str, Any], places: dict[tuple[str, ...], int]) -> TreeEdge:
-    first, second = tuple(edge["first"]), tuple(edge["second"])
-    numbers = [float(edge[key]) for key in _EDGE[2:]]
-    if first not in places or second not in places or not np.isfinite(numbers).all():
-        raise FileError("an edge does not fit its units")
-    return TreeEdge(first, second, *numbers)
-
-
-_COMMON = ("design", "target", "attributes", "n_records")
-_NAIVE_BAYES = DocumentFormat("naive-bayes", "model file", ((*_COMMON, "prior", "tables"),))
-_DECISION_TREE = DocumentFormat(
-    "decision-tree",
-    "model file",
-    ((*_COMMON, "criterion", "caution", "max_depth", "nodes"),),
-    ("estimates",),  # unbiased shares of the nodes, if it predicts by others
-)
-_FOREST = DocumentFormat(
-    "forest",
-    "model file",
-    ((*_COMMON, "criterion", "prior", "covariance", "importances", "stderr", "weights", "trees"),),
-)
-_LATENT_CLASSES = DocumentFormat(
-    "latent-classes",
-    "model file",
-    (("design", "attributes", "n_records", "shares", "tables", "stderr"),),
-)
-
-
-def model_to_json(model: Miner | LatentClass | ChowLiuTree) -> str:
-    """A model that was fitted to reported records, as JSON."""
-    design = getattr(model, "design", None)
-    if isinstance(model, ChowLiuTree) and design is not None and hasattr(model, "model_"):
-        return _dumped(tree_content(model, design)) + "\n"
-    if isinstance(model, LatentClass) and design is not None and hasattr(model, "profiles_"):
-        return _latent_classes_json(model, design)
-    if (
-        not isinstance(model, NaiveBayes | DecisionTree | Forest)
-        or not isinstance(design, Design)
-        or model.target is None
-        or not hasattr(model, "classes_")
-    ):
-        raise FileError("only a model fitted to reported records, with its design, can be saved")
-    about = {"design": design.fingerprint, "target": model.target, **design.schema.to_dict()}
-    if isinstance(model, NaiveBayes):
-        content = _NAIVE_BAYES.header | about | {"n_records": model.parameters_.n_records}
-        content["prior"] = model.parameters_.prior.tolist()
-        content["tables"] = [np.exp(table).tolist() for table in model.feature_log_prob_]
-        return _dumped(content) + "\n"
-    if isinstance(model, Forest):
-        return _forest_json(model, about)
-    content = _DECISION_TREE.header | about | {"n_records": model.tree_.n_records}
-    content["criterion"] = model.criterion
-    content["caution"] = None if model.caution is None else float(model.caution)
-    content["max_depth"] = None if model.max_depth is None else int(model.max_depth)
-    # The shares that it predicts by, with the covariance that the reports give.
-    estimated = model.estimated_tree()
-    tree = replace(model.tree_, covariance=estimated.covariance)
-    if estimated is not model.tree_:
-        content["estimates"] = estimated.value.tolist()
-    return _by_lines(content, "nodes", nodes_of(tree, design.schema, model.target))
-
-
-def _by_lines(content: dict[str, Any], last: str, items: Iterable[object]) -> str:
-    """One line per key and per item of the last one, so that files can be read and compared."""
-    lines = [f"{_dumped(key)}: {_dumped(value)}," for key, value in content.items()]
-    return "\n".join(["{", *lines, f'"{last}": [', ",\n".join(map(_dumped, items)), "]}", ""])
-
-
-def _forest_json(model: Forest, about: dict[str, Any]) -> str:
-    prior, features = model.prior(), model.features_
-    assert features is not None
-    content = _FOREST.header | about | {"n_records": prior.n_records, "criterion": model.criterion}
-    content["prior"], content["covariance"] = prior.value.tolist(), prior.covariance.tolist()
-    content["importances"] = model.feature_importances_.tolist()
-    content["stderr"] = [None if np.isnan(e) else e for e in model.importances_stderr_.tolist()]
-    content["weights"] = model.weights_.tolist()
-    return _by_lines(content, "trees", (forest_nodes(tree, features) for tree in model.trees_))
-
-
-def _latent_classes_json(model: LatentClass, design: Design) -> str:
-    profiles = model.profiles_
-    errors = np.sqrt(np.maximum(np.diagonal(profiles.covariance), 0))
-    content = _LATENT_CLASSES.header | {"design": design.fingerprint, **design.schema.to_dict()}
-    content["n_records"], content["shares"] = profiles.n_records, profiles.prior.tolist()
-    content["tables"] = [table.tolist() for table in profiles.tables]
-    content["stderr"] = [None if np.isnan(error) else error for error in errors.tolist()]
-    return _dumped(content) + "\n"
-
-
-def model_from_json(text: str) -> Miner | LatentClass | ChowLiuTree:
-    """The model that `model_to_json` wrote, with its design's fingerprint."""
-    formats = (_NAIVE_BAYES, _DECISION_TREE, _FOREST, _LATENT_CLASSES, CHOW_LIU_TREE)
-    content = read_document(text, *formats)
-    try:
-        schema = Schema.from_dict({"attributes": content["attributes"]})
-        n_records, design = content["n_records"], content["design"]
-        if type(n_records) is not int or n_records < 1:
-            raise FileError(f"n_records must be a positive integer, got {n_records!r}")
-        if not isinstance(design, str) or not re.fullmatch("[0-9a-f]{64}", design):
-            raise FileError(f"{design!r} is not the fingerprint of a design")
-        if content["tacit"] == _LATENT_CLASSES.kind:
-            return _latent_classes(content, schema)
-        if content["tacit"] == CHOW_LIU_TREE.kind:
-            return tree_of_content(content, schema)
-        target = schema[content["target"]]
-        model = _RESTORED[content["tacit"]](content, schema, target)
-        classes = np.array(target.categories)
-        model.set_fitted(schema.without(target.name), classes, content["design"])
-        return model
-    except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
-        kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
-        raise FileError(f"not a model file: {kind}{error}") from None
-
-
-def _dumped(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _naive_bayes(content: dict[str, Any], schema: Schema, target: Attribute) -> NaiveBayes:
-    features = schema.without(target.name)
-    prior = np.array(content["prior"], dtype=np.float64)
-    tables = [np.array(table, dtype=np.float64) for table in content["tables"]]
-    shapes = [(target.size, k) for k in features.sizes]
-    if prior.shape != (target.size,) or [table.shape for table in tables] != shapes:
+def _distributions(values: list[Any], shapes: Sequence[tuple[int, ...]], what: str) -> list[Array]:
+    """Tables of these shapes, whose rows sum to 1."""
+    tables = [np.array(table, dtype=np.float64) for table in values]
+    if [table.shape for table in tables] != list(shapes):
         raise FileError("its tables do not fit its attributes")
-    _check_distributions("prior", prior, *tables)
+    for table in tables:
+        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
+            raise FileError(f"a {what} is negative or does not sum to 1")
+    return tables
+
+
+def _bayes_content(model: NaiveBayes) -> Content:
+    parameters = model.parameters_
+    tables = [np.exp(table).tolist() for table in model.feature_log_prob_]
+    prior = parameters.prior.tolist()
+    return {"n_records": parameters.n_records, "prior": prior, "tables": tables}
+
+
+def _bayes(content: Content, schema: Schema) -> NaiveBayes:
+    target = schema[content["target"]]
+    shapes = [(target.size, k) for k in schema.without(target.name).sizes]
+    tables = [content["prior"], *content["tables"]]
+    prior, *tables = _distributions(tables, [(target.size,), *shapes], "prior or table")
     model = NaiveBayes(target=target.name)
     model.restore(BayesParameters(prior, tables, content["n_records"], "saved"))
     return model
 
 
-def _check_distributions(name: str, *tables: Array) -> None:
-    for table in tables:
-        if not (table >= 0).all() or not np.allclose(table.sum(axis=-1), 1, atol=1e-9):
-            raise FileError(f"a {name} or table is negative or does not sum to 1")
+def _tree_content(model: DecisionTree) -> Content:
+    design, target = model.design_and_target()
+    # The shares that it predicts by, with the covariance that the reports give.
+    estimated = model.estimated_tree()
+    tree = replace(model.tree_, covariance=estimated.covariance)
+    content: Content = {
+        "n_records": model.tree_.n_records,
+        "criterion": model.criterion,
+        "caution": None if model.caution is None else float(model.caution),
+        "max_depth": None if model.max_depth is None else int(model.max_depth),
+    }
+    if estimated is not model.tree_:
+        content["estimates"] = estimated.value.tolist()
+    return content | {"nodes": nodes_of(tree, design.schema, target)}
 
 
-def _latent_classes(content: dict[str, Any], schema: Schema) -> LatentClass:
-    shares = np.array(content["shares"], dtype=np.float64)
-    tables = [np.array(table, dtype=np.float64) for table in content["tables"]]
-    shapes = [(len(shares), k) for k in schema.sizes]
-    stderr = np.array(content["stderr"], dtype=np.float64)  # null is NaN: not known
-    cells = shares.size + sum(table.size for table in tables)
-    if not shares.size or [t.shape for t in tables] != shapes or stderr.shape != (cells,):
-        raise FileError("its tables do not fit its attributes")
-    _check_distributions("share", shares, *tables)
-    if (stderr < 0).any() or np.isinf(stderr).any():
-        raise FileError("a standard error is negative or infinite")
-    model = LatentClass(n_classes=len(shares))
-    covariance = partial(saved_covariance, stderr)
-    profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
-    model.restore(profiles, content["design"])
-    return model
-
-
-def _decision_tree(content: dict[str, Any], schema: Schema, target: Attribute) -> DecisionTree:
+def _tree(content: Content, schema: Schema) -> DecisionTree:
+    target = schema[content["target"]].name
     settings = (content[key] for key in ("criterion", "caution", "max_depth"))
-    model = DecisionTree(None, target.name, *settings)
+    model = DecisionTree(None, target, *settings)
     model.check_arguments()
-    tree = tree_of(content["nodes"], schema, target.name, content["n_records"])
-    model.restore(tree, schema, target.name)
+    tree = tree_of(content["nodes"], schema, target, content["n_records"])
+    model.restore(tree, schema, target)
     if "estimates" in content:
         shares = finite_numbers(content["estimates"], tree.value.shape, "estimates")
         model.estimated_tree_ = replace(tree, value=shares)
     return model
 
 
-def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Forest:
-    features, n = schema.without(target.name), target.size
+def _forest_content(model: Forest) -> Content:
+    prior, features = model.prior(), model.features_
+    assert features is not None
+    return {
+        "n_records": prior.n_records,
+        "criterion": model.criterion,
+        "prior": prior.value.tolist(),
+        "covariance": prior.covariance.tolist(),
+        "importances": model.feature_importances_.tolist(),
+        "stderr": _known(model.importances_stderr_),
+        "weights": model.weights_.tolist(),
+        "trees": (forest_nodes(tree, features) for tree in model.trees_),
+    }
+
+
+def _forest(content: Content, schema: Schema) -> Forest:
+    target = schema[content["target"]]
+    features, n, n_records = schema.without(target.name), target.size, content["n_records"]
     model = Forest(None, target.name, criterion=content["criterion"])
     model.check_arguments()
     value = finite_numbers(content["prior"], (n,), "prior")
     covariance = finite_numbers(content["covariance"], (n, n), "covariance")
-    prior = Estimate.of_covariance(
-        (target,), value, covariance, content["n_records"], "inversion", f"P({target.name})"
-    )
+    name = f"P({target.name})"
+    prior = Estimate.of_covariance((target,), value, covariance, n_records, "inversion", name)
     importances = finite_numbers(content["importances"], (len(features),), "importances")
-    stderr = np.array(content["stderr"], dtype=np.float64)  # null is NaN: not known
-    if stderr.shape != importances.shape or (stderr < 0).any():
-        raise FileError("stderr must have a number from 0 up, or null, for every importance")
+    otherwise = "stderr must have a number from 0 up, or null, for every importance"
+    stderr = _stderr(content["stderr"], importances.shape, otherwise)
     if not isinstance(content["trees"], list) or not content["trees"]:
         raise FileError("trees must be a list of at least one tree")
     trees = []
@@ -349,8 +194,153 @@ def _forest(content: dict[str, Any], schema: Schema, target: Attribute) -> Fores
     return model
 
 
-_RESTORED: dict[str, Callable[[dict[str, Any], Schema, Attribute], Miner]] = {
-    _NAIVE_BAYES.kind: _naive_bayes,
-    _DECISION_TREE.kind: _decision_tree,
-    _FOREST.kind: _forest,
-}
+def _classes_content(model: LatentClass) -> Content:
+    profiles = model.profiles_
+    return {
+        "n_records": profiles.n_records,
+        "shares": profiles.prior.tolist(),
+        "tables": [table.tolist() for table in profiles.tables],
+        "stderr": _known(np.sqrt(np.maximum(np.diagonal(profiles.covariance), 0))),
+    }
+
+
+def _classes(content: Content, schema: Schema) -> LatentClass:
+    n = len(content["shares"])
+    shapes = [(n,), *((n, k) for k in schema.sizes)]
+    tables = [content["shares"], *content["tables"]]
+    shares, *tables = _distributions(tables, shapes, "share or table")
+    otherwise = "its standard errors do not fit its tables, or one is negative or infinite"
+    stderr = _stderr(content["stderr"], (n + n * sum(schema.sizes),), otherwise)
+    covariance = partial(saved_covariance, stderr)
+    model = LatentClass(n_classes=n)
+    profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
+    model.restore(profiles, content["design"])
+    return model
+
+
+#: The covariance of more cells is not saved.
+MOST_SAVED = 128
+
+
+def _joint_content(model: ChowLiuTree) -> Content:
+    """A Chow-Liu tree.
+
+    Standard errors are saved for the margins and for the tables of edges, parent x child. A model
+    of few cells also saves the covariance of all its tables (rows of the lower triangle), from
+    which the errors of every query follow. Those of a larger model need the reports, which no file
+    contains.
+    """
+    joint, tree = model.model_, model.model_.tree
+    units = []
+    for v, (names, parent, table) in enumerate(
+        zip(joint.units, tree.parents, tree.tables, strict=True)
+    ):
+        root = parent == ROOT
+        unit = {"attributes": list(names), "parent": None if root else list(joint.units[parent])}
+        unit |= {"table": table.tolist(), "stderr": _errors(joint, v)}
+        units.append(unit | {"pair_stderr": None if root else _errors(joint, parent, v)})
+    edges = [(list(edge.first), list(edge.second), *edge[2:]) for edge in joint.edges]
+    content: Content = {
+        "n_records": joint.n_records,
+        "error": float(joint.error),
+        "alpha": float(model.alpha),
+        "units": units,
+        "edges": [dict(zip(EDGE_COLUMNS, edge, strict=True)) for edge in edges],
+    }
+    cells = TableCells(tree)
+    if hasattr(model, "reports_") and cells.number <= MOST_SAVED:
+        covariance = cells.covariance(model.reports_)
+        content["covariance"] = [row[: i + 1].tolist() for i, row in enumerate(covariance)]
+    return content
+
+
+def _errors(model: JointModel, *nodes: int) -> Any:
+    """Standard errors of the table of a node, or of an edge, parent x child."""
+    names = [name for node in nodes for name in model.units[node]]
+    return _known(model.table(names).stderr.reshape([model.tree.sizes[node] for node in nodes]))
+
+
+def _joint(content: Content, schema: Schema) -> ChowLiuTree:
+    model = ChowLiuTree(error=content["error"], alpha=content["alpha"])
+    model.check_arguments()
+    units = content["units"]
+    names = [tuple(unit["attributes"]) for unit in units]
+    if sorted(name for unit_names in names for name in unit_names) != sorted(schema.names):
+        raise FileError("its units do not have every attribute once")
+    parent_names = [None if unit["parent"] is None else tuple(unit["parent"]) for unit in units]
+    if not {*parent_names} <= {None, *names}:
+        raise FileError("a parent is not one of its units")
+    parents = tuple(ROOT if parent is None else names.index(parent) for parent in parent_names)
+    if len(TreeDistribution(parents, ()).order) != len(units):
+        raise FileError("its units do not form a tree")
+    sizes = [math.prod(schema[name].size for name in unit_names) for unit_names in names]
+    shapes = [
+        (k,) if parent == ROOT else (sizes[parent], k)
+        for k, parent in zip(sizes, parents, strict=True)
+    ]
+    tree = TreeDistribution(
+        parents, tuple(_distributions([unit["table"] for unit in units], shapes, "table"))
+    )
+    otherwise = "a standard error is negative, infinite or missing"
+    margins = [_stderr(u["stderr"], (k,), otherwise) for u, k in zip(units, sizes, strict=True)]
+    pairs = {v: _stderr(units[v]["pair_stderr"], shapes[v], otherwise) for _, v in tree.edges}
+    errors: SavedErrors | SavedCovariance = SavedErrors(tuple(margins), pairs)
+    if "covariance" in content:
+        errors = _covariance(content["covariance"], TableCells(tree))
+    edges = tuple(_edge(edge, names) for edge in content["edges"])
+    n_records, error = content["n_records"], float(content["error"])
+    joint = JointModel(schema, tuple(names), tree, edges, n_records, error, errors)
+    model.restore(joint, content["design"])
+    return model
+
+
+def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
+    if [len(row) for row in rows] != list(range(1, cells.number + 1)):
+        raise FileError("its covariance does not fit its tables")
+    lower = np.zeros((cells.number,) * 2)
+    lower[np.tril_indices(cells.number)] = [float(value) for row in rows for value in row]
+    if not np.isfinite(lower).all() or (np.diagonal(lower) < 0).any():
+        raise FileError("its covariance is infinite or negative")
+    return SavedCovariance(cells, lower + np.tril(lower, -1).T)
+
+
+def _edge(edge: dict[str, Any], units: list[tuple[str, ...]]) -> TreeEdge:
+    first, second, *numbers = (edge[key] for key in EDGE_COLUMNS)
+    result = TreeEdge(tuple(first), tuple(second), *map(float, numbers))
+    if not {*result[:2]} <= {*units} or not np.isfinite(result[2:]).all():
+        raise FileError("an edge does not fit its units")
+    return result
+
+
+class ModelKind(NamedTuple):
+    """A class of models, its format, and how it is written and read."""
+
+    model: type[Any]
+    format: DocumentFormat
+    content: Callable[[Any], Content]
+    read: Callable[[Content, Schema], Model]
+
+
+def _format(kind: str, keys: str, optional: tuple[str, ...] = ()) -> DocumentFormat:
+    return DocumentFormat(kind, "model file", (tuple(keys.split()),), optional)
+
+
+_COMMON = "design target attributes n_records "
+_FOREST = "criterion prior covariance importances stderr weights trees"
+_CLASSES = "design attributes n_records shares tables stderr"
+_JOINT = "design attributes n_records error alpha units edges"
+_KINDS = (
+    ModelKind(NaiveBayes, _format("naive-bayes", _COMMON + "prior tables"), _bayes_content, _bayes),
+    ModelKind(
+        DecisionTree,
+        # `estimates` are unbiased shares of the nodes, if it predicts by others.
+        _format("decision-tree", _COMMON + "criterion caution max_depth nodes", ("estimates",)),
+        _tree_content,
+        _tree,
+    ),
+    ModelKind(Forest, _format("forest", _COMMON + _FOREST), _forest_content, _forest),
+    ModelKind(LatentClass, _format("latent-classes", _CLASSES), _classes_content, _classes),
+    ModelKind(
+        ChowLiuTree, _format("chow-liu-tree", _JOINT, ("covariance",)), _joint_content, _joint
+    ),
+)

@@ -211,8 +211,7 @@ _ROUNDS, _MARGIN_TOLERANCE = 1000, 1e-13
 _LEAST_SCORE = 1e-12
 
 
-@dataclass(frozen=True)
-class TreeEdge:
+class TreeEdge(NamedTuple):
     """Two units, their mutual information in bits with its standard error, and the test.
 
     `p_value` is that of the pair alone, `adjusted` that for all pairs.
