@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
@@ -20,39 +20,35 @@ if TYPE_CHECKING:
 
 def table_out(what: str) -> Any:
     """The option of a file to which a table is written as well."""
-    return typer.Option(None, help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
+    return Option(None, help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
 
 
 def event_option(what: str, more: str = "") -> Any:
     """The option of an event; `more` is the end of its help."""
     form = "attribute=category, several separated by commas. An attribute named twice may have"
-    return typer.Option(metavar="EVENT", help=f"{what}: {form} either category.{more}")
+    return Option(metavar="EVENT", help=f"{what}: {form} either category.{more}")
 
 
 DesignFile = Annotated[
-    Path, typer.Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
+    Path, Argument(metavar="DESIGN", help="A design file, or a published survey (JSON).")
 ]
-Picture = Annotated[Path | None, typer.Option(help="Also draw it: .svg, .png or .pdf.")]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (JSON).")]
-DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")
-]
-RecordsOut = Annotated[Path, typer.Option(help="The .csv, .csv.gz or .parquet to write.")]
+Picture = Annotated[Path | None, Option(help="Also draw it: .svg, .png or .pdf.")]
+ModelFile = Annotated[Path, Argument(metavar="MODEL", help="A model file (JSON).")]
+DataFile = Annotated[Path, Argument(metavar="DATA", help="Records: .csv, .csv.gz or .parquet.")]
+RecordsOut = Annotated[Path, Option(help="The .csv, .csv.gz or .parquet to write.")]
 SimulationSeed = Annotated[
-    int | None, typer.Option(min=0, help="For simulation only: the same draws every time.")
+    int | None, Option(min=0, help="For simulation only: the same draws every time.")
 ]
-PublishedFile = Annotated[
-    Path, typer.Argument(metavar="PUBLISHED", help="A published survey (JSON).")
-]
+PublishedFile = Annotated[Path, Argument(metavar="PUBLISHED", help="A published survey (JSON).")]
 DatabaseOption = Annotated[
-    str, typer.Option(envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME.")
+    str, Option(envvar="TACIT_DATABASE", help="A file, or postgresql://USER@HOST/NAME.")
 ]
-Target = Annotated[str, typer.Option(help="The attribute to predict.")]
-ModelOut = Annotated[Path, typer.Option(help="The model file to write (JSON).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Target = Annotated[str, Option(help="The attribute to predict.")]
+ModelOut = Annotated[Path, Option(help="The model file to write (JSON).")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 Tables = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="NAMES",
         help="Attributes of one joint table, separated by commas (a name with a comma goes in "
         "double quotes). May be repeated; every attribute alone if left out.",
@@ -71,7 +67,7 @@ def _limit_memory(text: str | None) -> str | None:
 
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--memory",
         metavar="AMOUNT",
         callback=_limit_memory,

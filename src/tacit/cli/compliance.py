@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from tacit.cli.options import Output
 from tacit.cli.sources import counted
@@ -29,20 +29,18 @@ from tacit.records import count_answers, read_design
 class ModelOptions:
     """Who does not comply, and how."""
 
-    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = typer.Option(
+    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = Option(
         "pool",
         help="pool: everybody complies. cheaters: some always give the safe answer. "
         "lying-carriers: some carriers deny. careless: some answer at random.",
     )
-    safe: str | None = typer.Option(None, help="The safe answer; the first category if left out.")
-    anchor: str | None = typer.Option(
+    safe: str | None = Option(None, help="The safe answer; the first category if left out.")
+    anchor: str | None = Option(
         None,
         help="The question with known shares for careless; the control of a published survey "
         "if left out.",
     )
-    known: str | None = typer.Option(
-        None, help="Shares of the anchor's categories, separated by commas."
-    )
+    known: str | None = Option(None, help="Shares of the anchor's categories, separated by commas.")
 
     def chosen(self, design_file: Path) -> NoncomplianceModel:
         """The model of people who do not comply."""
@@ -59,7 +57,7 @@ class ModelOptions:
 
 Shares = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Assumed shares of people who do not comply, separated by commas: shows the "
         "estimate from one sample for each."
     ),
@@ -68,14 +66,14 @@ Shares = Annotated[
 
 def compliance(
     *,
-    samples: list[Path] = typer.Argument(
+    samples: list[Path] = Argument(
         metavar="DESIGN DATA...",
         help="A design and its reported records; more pairs for more samples.",
     ),
-    attribute: str | None = typer.Option(None, "--attribute", help="The attribute to estimate."),
+    attribute: str | None = Option(None, "--attribute", help="The attribute to estimate."),
     options: ModelOptions,
     shares: Shares = None,
-    unknown_question: bool = typer.Option(
+    unknown_question: bool = Option(
         False,
         "--unknown-question",
         help="For pool: also estimate the distribution of the personal question.",

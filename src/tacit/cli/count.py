@@ -7,7 +7,7 @@ from operator import add as added
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, echo
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, RecordsOut, SimulationSeed
@@ -21,19 +21,19 @@ from tacit.records.disguise import disguise_files
 from tacit.records.engines import file_engine
 from tacit.records.paths import record_files
 
-CountsOut = Annotated[Path, typer.Option(help="The count file to write: .counts.")]
+CountsOut = Annotated[Path, Option(help="The count file to write: .counts.")]
 
 
 def count(
     *,
     design_file: DesignFile,
     out: CountsOut,
-    data: list[str] | None = typer.Argument(
+    data: list[str] | None = Argument(
         None,
         metavar="[DATA]...",
         help="Reported records: files, globs or directories; or give --database instead.",
     ),
-    add: Path | None = typer.Option(
+    add: Path | None = Option(
         None, help="A count file to add to; files that it has already are skipped."
     ),
     database: FromDatabase = None,
@@ -65,7 +65,7 @@ def count(
             check_apart(out, path)
         new = files if old is None else old.new_files(files)
         if not new:
-            typer.echo(f"nothing to add: {number_of(len(files), 'file')}, all counted in {add}")
+            echo(f"nothing to add: {number_of(len(files), 'file')}, all counted in {add}")
             return
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:
@@ -78,7 +78,7 @@ def count(
 
 def merge(
     *,
-    files: list[Path] = typer.Argument(metavar="COUNTS...", help="Count files."),
+    files: list[Path] = Argument(metavar="COUNTS...", help="Count files."),
     out: CountsOut,
 ) -> None:
     """Merge count files of one design, such as those of several organisations.
@@ -92,9 +92,7 @@ def merge(
 def _write(counts: StoredCounts, out: Path) -> None:
     counts.write(out)
     records, patterns = counts.table.n_records, len(counts.table)
-    typer.echo(
-        f"wrote {out}: {number_of(records, 'record')}, {number_of(patterns, 'distinct pattern')}"
-    )
+    echo(f"wrote {out}: {number_of(records, 'record')}, {number_of(patterns, 'distinct pattern')}")
 
 
 # `tacit disguise`: true records in, reported records out.
@@ -103,7 +101,7 @@ def _write(counts: StoredCounts, out: Path) -> None:
 def disguise_file(
     *,
     design_file: DesignFile,
-    data: Path = typer.Argument(
+    data: Path = Argument(
         metavar="DATA", help="True records: .csv, .csv.gz or .parquet, a glob or a directory."
     ),
     out: RecordsOut,
@@ -121,7 +119,7 @@ def disguise_file(
     design, origin = read_design(design_file), read_design_origin(design_file)
     with show.progress("disguising") as tell:
         written = disguise_files(data, design, out, seed, origin=origin, progress=tell)
-    typer.echo(f"wrote {out}: {number_of(written.records, 'reported record')}")
+    echo(f"wrote {out}: {number_of(written.records, 'reported record')}")
     if written.missing:
         note(
             f"{number_of(written.missing, 'missing answer')} passed on as missing: no coin "

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import rich.table
-import typer
 from rich.text import Text
+from typer import Option
 
 from tacit.cli import show
 from tacit.cli.simulate import send
@@ -69,8 +69,8 @@ SECONDS = 60.0
 
 def demo(
     *,
-    seed: int = typer.Option(7, min=0, help="Seed of the simulated coins."),
-    records: int = typer.Option(
+    seed: int = Option(7, min=0, help="Seed of the simulated coins."),
+    records: int = Option(
         ADULT_RECORDS, min=500, max=ADULT_RECORDS, help="How many people are asked."
     ),
 ) -> None:

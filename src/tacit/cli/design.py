@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.text import Text
+from typer import Option, echo
 
 from tacit.cli import commands, show
 from tacit.cli.arguments import DataFile, DesignFile, split
@@ -50,10 +50,10 @@ def check(*, file: DesignFile, output: Format) -> None:
 def new(
     *,
     data: DataFile,
-    out: Path = typer.Option(help="The design file to write."),
-    theta: str = typer.Option("0.7", help="Probability of the truth, such as 0.7 or 5/6."),
-    columns: str | None = typer.Option(None, help="Columns to ask for; all if left out."),
-    bins: int | None = typer.Option(
+    out: Path = Option(help="The design file to write."),
+    theta: str = Option("0.7", help="Probability of the truth, such as 0.7 or 5/6."),
+    columns: str | None = Option(None, help="Columns to ask for; all if left out."),
+    bins: int | None = Option(
         None, min=2, help="Cut numeric columns of more values into this many parts."
     ),
 ) -> None:
@@ -70,7 +70,7 @@ def new(
     design = Design(schema, [Group([name], coin) for name in schema.names])
     _require_reconstructable(design)
     write_text(out, design.to_json())
-    typer.echo(f"wrote {out}: {_parts(design)}, each {coin}")
+    echo(f"wrote {out}: {_parts(design)}, each {coin}")
 
 
 def _require_reconstructable(design: Design) -> None:

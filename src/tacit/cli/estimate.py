@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import typer
+from typer import Option
 
 from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
@@ -31,18 +31,18 @@ def estimate(
     *,
     table: Tables = None,
     where: Events = None,
-    given: str | None = typer.Option(
+    given: str | None = Option(
         None,
         metavar="NAMES|EVENT",
         help="Within groups: attributes or other columns of DATA, separated by commas, for "
         "tables; a condition such as income=high for --where.",
     ),
-    method: str = typer.Option(
+    method: str = Option(
         "restricted",
         metavar="|".join(METHODS),
         help=_METHODS_HELP,
     ),
-    bounds: bool = typer.Option(
+    bounds: bool = Option(
         False,
         "--bounds",
         help="For --where: bounds on the share, whatever the missing answers are.",
@@ -124,7 +124,7 @@ _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 def compare(
     *,
     where: str = event_option("The event"),
-    between: list[str] = typer.Option(
+    between: list[str] = Option(
         metavar="CONDITION",
         help="A group, written like an event, also of other columns of DATA. Give this option "
         "twice.",
@@ -194,7 +194,7 @@ _COMPANIONS = {
 
 def _names(text: str) -> Any:
     """An option that names attributes."""
-    return typer.Option(None, metavar="NAMES", help=text)
+    return Option(None, metavar="NAMES", help=text)
 
 
 @dataclass(frozen=True)
@@ -204,17 +204,15 @@ class TestOptions:
     independence: str | None = _names("Are these answers independent of each other?")
     homogeneity: str | None = _names("Are these distributed alike in all groups of --across?")
     across: str | None = _names("The groups of --homogeneity: attributes or columns of DATA.")
-    goodness_of_fit: str | None = typer.Option(
+    goodness_of_fit: str | None = Option(
         None, metavar="NAME", help="Is the distribution of this attribute the one of --expected?"
     )
-    expected: str | None = typer.Option(
+    expected: str | None = Option(
         None, metavar="SHARES", help="The shares of --goodness-of-fit: 0.5,0.3,0.2."
     )
     trend: str | None = _names("Is there a trend between these two ordered attributes?")
     given: str | None = _names("Test --independence or --trend within these groups.")
-    method: str | None = typer.Option(
-        None, metavar="|".join(TEST_METHODS), help="pearson by default."
-    )
+    method: str | None = Option(None, metavar="|".join(TEST_METHODS), help="pearson by default.")
 
     @property
     def kind(self) -> str:

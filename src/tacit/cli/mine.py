@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import typer
+from typer import Option
 
 from tacit.cli import commands, show
 from tacit.cli.arguments import ModelOut, Target, event, table_out
@@ -40,8 +40,8 @@ def naive_bayes(
     *,
     target: Target,
     out: ModelOut,
-    alpha: float = typer.Option(1.0, help="Records added to every category (Laplace's rule)."),
-    method: Literal["likelihood", "pairs", "literal"] = typer.Option(
+    alpha: float = Option(1.0, help="Records added to every category (Laplace's rule)."),
+    method: Literal["likelihood", "pairs", "literal"] = Option(
         "likelihood",
         help="likelihood: from whole reports; pairs: from tables of the class and one "
         "attribute; literal: as the papers print it.",
@@ -87,12 +87,12 @@ STRONGEST, LINES = 10, 30
 #: What a split is worth.
 Criterion = Annotated[
     Literal["entropy", "gini"],
-    typer.Option(
+    Option(
         help="entropy: ID3, a branch for each category; gini: CART, one category against the "
         "others."
     ),
 ]
-MaxDepth = Annotated[int | None, typer.Option(help="The most conditions to a leaf.")]
+MaxDepth = Annotated[int | None, Option(help="The most conditions to a leaf.")]
 
 
 @mine_commands.command("tree")
@@ -100,7 +100,7 @@ def tree(
     *,
     target: Target,
     criterion: Criterion = "entropy",
-    caution: float | None = typer.Option(
+    caution: float | None = Option(
         None,
         help="Grow from unbiased tables; a split must exceed noise by so many standard "
         "errors. 0: the papers' procedure.",
@@ -108,18 +108,18 @@ def tree(
     ),
     max_depth: MaxDepth = None,
     out: ModelOut,
-    prune: Path | None = typer.Option(
+    prune: Path | None = Option(
         None,
         metavar="VALIDATION",
         help="Other reported records: cut subtrees that do not help on them.",
     ),
-    honest: float | None = typer.Option(
+    honest: float | None = Option(
         None,
         metavar="SHARE",
         help="Keep this share of the records, drawn at random, out of growth: support and "
         "confidence come from them. Default: all records do both, with wider intervals.",
     ),
-    figure: Path | None = typer.Option(None, help="Also draw the tree: .svg, .png or .pdf."),
+    figure: Path | None = Option(None, help="Also draw the tree: .svg, .png or .pdf."),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -194,13 +194,13 @@ def forest(
     *,
     target: Target,
     out: ModelOut,
-    trees: int = typer.Option(100, min=1, help="How many random trees."),
+    trees: int = Option(100, min=1, help="How many random trees."),
     criterion: Criterion = "gini",
-    max_features: int | None = typer.Option(
+    max_features: int | None = Option(
         None, min=1, help="Attributes that each node tries.", show_default="the square root of all"
     ),
     max_depth: MaxDepth = None,
-    seed: int = typer.Option(0, min=0, help="Seed of the resamples and the attributes."),
+    seed: int = Option(0, min=0, help="Seed of the resamples and the attributes."),
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -244,32 +244,28 @@ def forest(
 @mine_commands.command("rules")
 def rules(
     *,
-    min_support: float = typer.Option(help="The least share of true records that have an itemset."),
-    min_confidence: float = typer.Option(
-        0.5, help="The least share of records for which a rule holds."
-    ),
-    items: str | None = typer.Option(
+    min_support: float = Option(help="The least share of true records that have an itemset."),
+    min_confidence: float = Option(0.5, help="The least share of records for which a rule holds."),
+    items: str | None = Option(
         None,
         help="Categories that may occur, such as smokes=yes,income=low. By default the last "
         "one of each yes/no attribute and every one of the others.",
     ),
-    max_length: int | None = typer.Option(
-        None, help="The most items in conditions and conclusion."
-    ),
-    control: Literal["fdr", "familywise", "plain"] = typer.Option(
+    max_length: int | None = Option(None, help="The most items in conditions and conclusion."),
+    control: Literal["fdr", "familywise", "plain"] = Option(
         "fdr",
         help="fdr: the expected share of wrong claims is at most --error; familywise: the "
         "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
     ),
-    error: float = typer.Option(0.05, help="The error rate of --control."),
-    split: bool = typer.Option(
+    error: float = Option(0.05, help="The error rate of --control."),
+    split: bool = Option(
         False,
         "--split",
         help="Select rules from one half of the records and estimate them from the other: "
         "the intervals then account for the selection.",
     ),
-    seed: int = typer.Option(0, min=0, help="Seed of the split."),
-    out: Path | None = typer.Option(
+    seed: int = Option(0, min=0, help="Seed of the split."),
+    out: Path | None = Option(
         None,
         help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet.",
     ),
@@ -322,16 +318,14 @@ def rules(
 def clusters(
     *,
     out: ModelOut,
-    classes: int | None = typer.Option(
-        None, help="How many classes; chosen by --criterion if left out."
-    ),
-    criterion: Literal["bic", "held-out"] = typer.Option(
+    classes: int | None = Option(None, help="How many classes; chosen by --criterion if left out."),
+    criterion: Literal["bic", "held-out"] = Option(
         "bic",
         help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
         "of the largest likelihood of reports that were held out.",
     ),
-    starts: int = typer.Option(10, help="Random starts of the search."),
-    seed: int = typer.Option(0, help="Seed of the starts and of what is held out."),
+    starts: int = Option(10, help="Random starts of the search."),
+    seed: int = Option(0, help="Seed of the starts and of what is held out."),
     table: Path | None = table_out("profiles"),
     records: ReportedRecords,
     output: Output,
@@ -372,14 +366,14 @@ def clusters(
 def joint(
     *,
     out: ModelOut,
-    error: float = typer.Option(
+    error: float = Option(
         0.05, help="Probability that any edge connects attributes that are independent, at most."
     ),
     table: Path | None = table_out("edges"),
-    synthesize: int | None = typer.Option(
+    synthesize: int | None = Option(
         None, metavar="N", help="Also draw so many synthetic true records."
     ),
-    records: Path | None = typer.Option(
+    records: Path | None = Option(
         None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
     ),
     seed: Seed = None,

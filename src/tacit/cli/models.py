@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import typer
+from typer import Option, echo
 
 from tacit.cli import show
 from tacit.cli.arguments import (
@@ -107,14 +107,14 @@ def predict(
             probabilities = model.predict_proba(codes)
             write(probabilities.argmax(axis=1)[:, None], *probabilities.T)
             n_records += len(codes)
-    typer.echo(f"wrote {out}: {number_of(n_records, 'prediction')} of {model.target}")
+    echo(f"wrote {out}: {number_of(n_records, 'prediction')} of {model.target}")
 
 
 # `tacit query` and `tacit synthesize`: what a saved joint distribution says, and records of it.
 
 
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the synthetic records; random if left out.")
+    int | None, Option(min=0, help="Seed of the synthetic records; random if left out.")
 ]
 
 
@@ -123,7 +123,7 @@ def query(
     model_file: ModelFile,
     table: Tables = None,
     where: Events = None,
-    given: str | None = typer.Option(
+    given: str | None = Option(
         None, metavar="EVENT", help="Only among people for whom this event holds."
     ),
     output: Output,
@@ -150,7 +150,7 @@ def query(
 def synthesize(
     *,
     model_file: ModelFile,
-    number: int = typer.Option(metavar="N", help="How many records."),
+    number: int = Option(metavar="N", help="How many records."),
     out: RecordsOut,
     seed: Seed = None,
 ) -> None:
@@ -162,7 +162,7 @@ def synthesize(
     check_out(out, model_file)
     model = read_joint_model(model_file)
     write_synthetic(model, number, out, seed)
-    typer.echo(f"wrote {out}: {number_of(number, 'synthetic record')}")
+    echo(f"wrote {out}: {number_of(number, 'synthetic record')}")
 
 
 def check_synthesis(number: int | None, out: Path | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+from typer import echo
 
 _waiting: list[str] = []
 
@@ -25,7 +25,7 @@ def note_seed(seed: int | None) -> None:
 def tell_notes() -> None:
     """Print the notes."""
     for text in _waiting:
-        typer.echo(f"note: {text}", err=True)
+        echo(f"note: {text}", err=True)
     drop_notes()
 
 

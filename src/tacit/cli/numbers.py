@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import typer
+from typer import Argument, Option, echo
 
 from tacit import quantitative
 from tacit.cli import commands, show
@@ -50,28 +50,26 @@ FAMILIES: dict[str, Callable[..., Scrambling]] = {
 
 
 ScramblingFile = Annotated[
-    Path, typer.Argument(metavar="SCRAMBLING", help="How numbers are scrambled (JSON).")
+    Path, Argument(metavar="SCRAMBLING", help="How numbers are scrambled (JSON).")
 ]
-Column = Annotated[str, typer.Option(help="The column of the numbers.")]
+Column = Annotated[str, Option(help="The column of the numbers.")]
 
 
 @dataclass(frozen=True)
 class ScramblingParameters:
     """What a family needs; each takes some of these."""
 
-    noise: str | None = typer.Option(
+    noise: str | None = Option(
         None,
         metavar="NUMBERS",
         help="The numbers on the cards, separated by commas: equally likely, or each with its "
         "share, as in --noise=-10:1/4,0:1/2,10:1/4.",
     )
-    p: str | None = typer.Option(None, "--p", help="Probability of the true number.")
-    listed: bool = typer.Option(
-        False, "--listed", help="eriksson: all true numbers are on the cards."
-    )
-    epsilon: str | None = typer.Option(None, help="square_wave: epsilon of a report.")
-    low: str | None = typer.Option(None, help="square_wave: the smallest true number.")
-    high: str | None = typer.Option(None, help="square_wave: the largest true number.")
+    p: str | None = Option(None, "--p", help="Probability of the true number.")
+    listed: bool = Option(False, "--listed", help="eriksson: all true numbers are on the cards.")
+    epsilon: str | None = Option(None, help="square_wave: epsilon of a report.")
+    low: str | None = Option(None, help="square_wave: the smallest true number.")
+    high: str | None = Option(None, help="square_wave: the largest true number.")
 
     def of_family(self, family: str) -> Scrambling:
         """The scrambling; raise if a parameter is missing, or is not one of this family."""
@@ -94,8 +92,8 @@ class ScramblingParameters:
 @number_commands.command("new")
 def new(
     *,
-    family: str = typer.Argument(metavar="|".join(FAMILIES), help="How to scramble."),
-    out: Path = typer.Option(help="The scrambling file to write (JSON)."),
+    family: str = Argument(metavar="|".join(FAMILIES), help="How to scramble."),
+    out: Path = Option(help="The scrambling file to write (JSON)."),
     parameters: ScramblingParameters,
 ) -> None:
     """Describe how numbers are scrambled, in a file for the other commands.
@@ -108,7 +106,7 @@ def new(
     check_apart(out)
     scrambling = parameters.of_family(family)
     write_text(out, scrambling.to_json())
-    typer.echo(f"wrote {out}: {scrambling}")
+    echo(f"wrote {out}: {scrambling}")
 
 
 @number_commands.command("check")
@@ -129,10 +127,10 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
 def group(
     *,
     file: ScramblingFile,
-    question: str = typer.Option(help="The name of the question."),
-    low: int = typer.Option(help="The smallest true number."),
-    high: int = typer.Option(help="The largest true number."),
-    out: Path | None = typer.Option(None, help="Write it to a .yaml file instead."),
+    question: str = Option(help="The name of the question."),
+    low: int = Option(help="The smallest true number."),
+    high: int = Option(help="The largest true number."),
+    out: Path | None = Option(None, help="Write it to a .yaml file instead."),
 ) -> None:
     """Show the group of a survey file that asks for whole numbers and scrambles them with cards.
 
@@ -147,10 +145,10 @@ def group(
     groups = {"groups": [{"questions": [question], **coin.to_dict()}]}
     text = yaml.safe_dump(groups, default_flow_style=None, sort_keys=False, allow_unicode=True)
     if out is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     write_text(out, text)
-    typer.echo(f"wrote {out}: {number_of(len(coin.rows), 'possible report')}")
+    echo(f"wrote {out}: {number_of(len(coin.rows), 'possible report')}")
 
 
 @number_commands.command("scramble")
@@ -180,7 +178,7 @@ def scramble_file(
     )
     table = pa.table({column: pa.array(reported, mask=~answered)})
     write_frame(out, table, Origin(scrambling.fingerprint), private=True)
-    typer.echo(f"wrote {out}: {number_of(len(true), 'record')}")
+    echo(f"wrote {out}: {number_of(len(true), 'record')}")
     if not answered.all():
         missing = number_of(int((~answered).sum()), "missing answer")
         note(f"{missing} passed on as missing; everybody can see who did not answer")
@@ -193,7 +191,7 @@ def estimate_numbers(
     file: ScramblingFile,
     data: DataFile,
     column: Column,
-    bins: int | None = typer.Option(
+    bins: int | None = Option(
         None, help="Also the shares of this many ranges of equal width (square_wave)."
     ),
     people: DrawnPeople,

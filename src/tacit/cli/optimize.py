@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import typer
+from typer import Argument, Option
 
 from tacit.cli import show
 from tacit.cli.arguments import split
@@ -34,20 +34,20 @@ DRAWS = 200
 class SearchOptions:
     """The search method and its settings."""
 
-    method: Literal["exact", "square", "spea2", "warner"] = typer.Option(
+    method: Literal["exact", "square", "spea2", "warner"] = Option(
         "exact",
         help="exact: no channel is better; square: reports the true categories; spea2: the "
         "search of Huang & Du; warner: the classic.",
     )
-    points: int = typer.Option(30, min=1, help="Points of the front.")
-    generations: int = typer.Option(20_000, min=1, help="Generations of spea2.")
-    resume: Path | None = typer.Option(
+    points: int = Option(30, min=1, help="Points of the front.")
+    generations: int = Option(20_000, min=1, help="Generations of spea2.")
+    resume: Path | None = Option(
         None, help="File of the spea2 search (JSON): continued from there if it exists, and saved."
     )
-    tolerance: float = typer.Option(
+    tolerance: float = Option(
         0.0005, help="Share of the error that exact may give away for fewer reported categories."
     )
-    seed: int = typer.Option(0, min=0, help="Seed of spea2 and of random starts.")
+    seed: int = Option(0, min=0, help="Seed of spea2 and of random starts.")
 
     def chosen(self) -> SearchMethod:
         """The method; a search by Spea2 continues from its file and is saved there."""
@@ -78,32 +78,32 @@ class SearchOptions:
 
 def optimize(
     *,
-    prior_file: Path = typer.Argument(
+    prior_file: Path = Argument(
         metavar="PRIOR",
         help="The prior (JSON): a list of probabilities or an object from category to "
         "probability. Or, with DATA, the design of a pilot.",
     ),
-    data: Path | None = typer.Argument(
+    data: Path | None = Argument(
         None, metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."
     ),
-    records: int = typer.Option(10_000, min=1, help="Number of respondents."),
-    attributes: str | None = typer.Option(
+    records: int = Option(10_000, min=1, help="Number of respondents."),
+    attributes: str | None = Option(
         None,
         metavar="NAMES",
         help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
         "with categories, what the attribute is called.",
     ),
-    delta: str | None = typer.Option(None, help="Bound on the worst posterior, such as 0.8."),
-    epsilon: str | None = typer.Option(None, help="Bound on local differential privacy."),
+    delta: str | None = Option(None, help="Bound on the worst posterior, such as 0.8."),
+    epsilon: str | None = Option(None, help="Bound on local differential privacy."),
     search: SearchOptions,
-    privacy: float | None = typer.Option(None, help="Pick the channel of this privacy."),
-    error: float | None = typer.Option(None, help="Pick the channel of this mean squared error."),
-    out: Path | None = typer.Option(
+    privacy: float | None = Option(None, help="Pick the channel of this privacy."),
+    error: float | None = Option(None, help="Pick the channel of this mean squared error."),
+    out: Path | None = Option(
         None,
         help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
         "of a survey file (.yaml).",
     ),
-    figure: Path | None = typer.Option(None, help="Draw the front: .svg, .png or .pdf."),
+    figure: Path | None = Option(None, help="Draw the front: .svg, .png or .pdf."),
     output: Format,
     database: FromDatabase = None,
 ) -> None:

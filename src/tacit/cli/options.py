@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import typer
+from typer import Option
 
 from tacit.cli import show
 from tacit.errors import DataError
@@ -26,12 +26,12 @@ def _checked_level(level: float) -> float:
 class Format:
     """The format of what is printed."""
 
-    as_format: show.OutputFormat = typer.Option(
+    as_format: show.OutputFormat = Option(
         "text",
         "--format",
         help="text for people; markdown, latex (booktabs) or csv; json is --json.",
     )
-    as_json: bool = typer.Option(False, "--json", help="Print JSON.")
+    as_json: bool = Option(False, "--json", help="Print JSON.")
 
     def __post_init__(self) -> None:
         """Raise if two formats are given."""
@@ -53,7 +53,7 @@ class Format:
 class Output(Format):
     """The format, and the confidence of intervals."""
 
-    level: float = typer.Option(0.95, help="Confidence of the intervals.", callback=_checked_level)
+    level: float = Option(0.95, help="Confidence of the intervals.", callback=_checked_level)
 
     def show_estimates(
         self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-import typer
+from typer import Argument, Exit
 
 from tacit import __version__
 from tacit.cli import commands, show
@@ -49,7 +49,7 @@ def manifest(*, output: Format) -> None:
 @page_commands.command("verify")
 def verify(
     *,
-    url: str = typer.Argument(metavar="URL", help="The address of a survey's page."),
+    url: str = Argument(metavar="URL", help="The address of a survey's page."),
     output: Format,
 ) -> None:
     """Fetch a survey's page with all its files and compare it with the page of this version.
@@ -83,4 +83,4 @@ def verify(
     table = Table(("checked", "", "found"), rows, align="lll")
     output.show(show.Printout(content, [table], below=below))
     if wrong:
-        raise typer.Exit(DIFFERS)
+        raise Exit(DIFFERS)

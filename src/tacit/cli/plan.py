@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
@@ -21,17 +21,17 @@ from tacit.records import check_figure, check_out, write_frame
 class FamilyOptions:
     """The parameters of a family."""
 
-    theta: str | None = typer.Option(
+    theta: str | None = Option(
         None,
         help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
         "open: solved for, or set by a bound on privacy.",
     )
-    drawn: str | None = typer.Option(
+    drawn: str | None = Option(
         None,
         help="The distribution of the personal question (unrelated) or of forced answers, "
         "separated by commas; all alike if left out.",
     )
-    categories: int | None = typer.Option(
+    categories: int | None = Option(
         None, min=2, help="Number of categories of a question, for a family."
     )
 
@@ -40,11 +40,9 @@ class FamilyOptions:
 class SizeOptions:
     """How many people are asked, how exact estimates are, and what shares they may have."""
 
-    respondents: int | None = typer.Option(None, min=1, help="Number of respondents.")
-    width: float | None = typer.Option(
-        None, help="Half the width of an interval: 0.03 is ± 3 points."
-    )
-    prevalence: list[str] | None = typer.Option(
+    respondents: int | None = Option(None, min=1, help="Number of respondents.")
+    width: float | None = Option(None, help="Half the width of an interval: 0.03 is ± 3 points.")
+    prevalence: list[str] | None = Option(
         None,
         metavar="SHARE",
         help="Assumed true share of the last category, 0.2 if left out; or shares of all "
@@ -56,31 +54,27 @@ class SizeOptions:
 class WishOptions:
     """What a plan must reach, and what it is compared with."""
 
-    power: float | None = typer.Option(
+    power: float | None = Option(
         None, help="Probability to find what --null or --difference describes, as 0.8."
     )
-    null: float | None = typer.Option(None, help="Compare the share with this null prevalence.")
-    difference: float | None = typer.Option(
+    null: float | None = Option(None, help="Compare the share with this null prevalence.")
+    difference: float | None = Option(
         None, help="Compare two groups: the first has this much more than --prevalence."
     )
-    by: str | None = typer.Option(
+    by: str | None = Option(
         None, help="The attribute whose last category is the first group of --difference."
     )
-    group_share: float | None = typer.Option(
+    group_share: float | None = Option(
         None,
         help="Share of respondents in the first group; if left out, the --prevalence of --by, "
         "or 0.5.",
     )
-    epsilon: float | None = typer.Option(
-        None, help="Bound on local differential privacy of an answer."
-    )
-    odds: float | None = typer.Option(
-        None, help="Bound on the factor by which a report changes odds."
-    )
-    worst_posterior: float | None = typer.Option(
+    epsilon: float | None = Option(None, help="Bound on local differential privacy of an answer.")
+    odds: float | None = Option(None, help="Bound on the factor by which a report changes odds.")
+    worst_posterior: float | None = Option(
         None, help="Bound on the probability of any answer after a report."
     )
-    attribute: str | None = typer.Option(None, help="Plan for this question only.")
+    attribute: str | None = Option(None, help="Plan for this question only.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -92,23 +86,23 @@ class WishOptions:
 class ComparisonOptions:
     """A table of privacy against precision instead of a plan."""
 
-    compare: str | None = typer.Option(
+    compare: str | None = Option(
         None,
         metavar="FAMILIES",
         help="Instead: a table of privacy against precision, also for these families "
         "(separated by commas).",
     )
-    axis: Literal["epsilon", "worst-posterior"] = typer.Option(
+    axis: Literal["epsilon", "worst-posterior"] = Option(
         "epsilon", help="With --compare: the figure of privacy to compare by."
     )
-    questions: int = typer.Option(
+    questions: int = Option(
         1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
     )
 
 
 def plan(
     *,
-    subject: str = typer.Argument(
+    subject: str = Argument(
         metavar="SUBJECT",
         help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
         "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import typer
+from typer import Option
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
@@ -32,32 +32,32 @@ if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
 
 
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draws.")]
+Seed = Annotated[int, Option(min=0, help="Seed of the random draws.")]
 
 
 def privacy(
     *,
     design_file: DesignFile,
-    prior: Path | None = typer.Option(
+    prior: Path | None = Option(
         None,
         help="Distribution of the true answers (JSON): one for each attribute, or "
         "joint tables. Every category equally likely if left out.",
     ),
-    reported: Path | None = typer.Option(
+    reported: Path | None = Option(
         None, help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
     ),
     database: FromDatabase = None,
-    rules: Path | None = typer.Option(None, help="Rules of a published model (JSON)."),
-    repeat: int | None = typer.Option(
+    rules: Path | None = Option(None, help="Rules of a published model (JSON)."),
+    repeat: int | None = Option(
         None, min=1, help="How often one person takes part; of a survey, its waves if left out."
     ),
     seed: Seed = 0,
-    compare: bool = typer.Option(
+    compare: bool = Option(
         False,
         "--compare",
         help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
     ),
-    html: Path | None = typer.Option(None, help="Also write the report as a page."),
+    html: Path | None = Option(None, help="Also write the report as a page."),
     figure: Picture = None,
     out: Path | None = table_out("figures"),
     output: Output,

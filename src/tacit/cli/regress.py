@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
+from typer import Option
 
 from tacit.cli import show
 from tacit.cli.arguments import table_out
@@ -19,18 +19,16 @@ from tacit.regression.coefficients import CoefficientTable
 
 def regress(
     *,
-    formula: str = typer.Option(
+    formula: str = Option(
         help="outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and "
         "other columns of DATA. Expressions in a formula are Python code that is run."
     ),
-    linear: bool = typer.Option(
-        False, "--linear", help="Least squares, for an outcome of numbers."
-    ),
-    ordered: bool = typer.Option(
+    linear: bool = Option(False, "--linear", help="Least squares, for an outcome of numbers."),
+    ordered: bool = Option(
         False, "--ordered", help="Proportional odds, for an outcome of ordered categories."
     ),
-    robust: bool = typer.Option(False, "--robust", help="Sandwich standard errors."),
-    effects: bool = typer.Option(False, "--effects", help="Also average marginal effects."),
+    robust: bool = Option(False, "--robust", help="Sandwich standard errors."),
+    effects: bool = Option(False, "--effects", help="Also average marginal effects."),
     people: DrawnPeople,
     out: Path | None = table_out("coefficients"),
     records: ReportedRecords,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+from typer import Option, echo
 
 from tacit.cli.sources import ReportedRecords
 from tacit.core.imports import optional_imports
@@ -16,7 +16,7 @@ from tacit.records import check_apart, write_bytes
 def report(
     *,
     records: ReportedRecords,
-    out: Path = typer.Option(help="The report to write: .html or .pdf."),
+    out: Path = Option(help="The report to write: .html or .pdf."),
 ) -> None:
     """Write the results of a published survey as a report for a paper's appendix.
 
@@ -42,4 +42,4 @@ def report(
     pdf = kind == ".pdf"
     content = survey_report_pdf(release) if pdf else survey_report(release).encode()
     write_bytes(out, content, private=True)
-    typer.echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")
+    echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from typer import Argument, Option
 
 from tacit.cli import show
 
@@ -26,18 +26,18 @@ Paper = Literal["du-zhan", "zhan-matwin", "soni-shrivastva", "huang-du", "all"]
 
 def reproduce(
     *,
-    paper: Paper = typer.Argument("all", help="The paper, or all."),
-    repeats: int | None = typer.Option(
+    paper: Paper = Argument("all", help="The paper, or all."),
+    repeats: int | None = Option(
         None, min=1, help="Repeats of each setting; as in the papers if left out."
     ),
-    quick: bool = typer.Option(False, "--quick", help="A small part of the repeats."),
-    out: Path = typer.Option(
+    quick: bool = Option(False, "--quick", help="A small part of the repeats."),
+    out: Path = Option(
         Path("reproduced"), metavar="DIR", help="The folder for report and finished settings."
     ),
-    processes: int | None = typer.Option(
+    processes: int | None = Option(
         None, min=1, help="Number of processes; one per core if left out."
     ),
-    seed: int = typer.Option(0, min=0, help="Seed of all random numbers."),
+    seed: int = Option(0, min=0, help="Seed of all random numbers."),
 ) -> None:
     """Run the papers' experiments as described, beside tacit's own answer, and write a report.
 

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
-import typer
+from typer import Argument, Option, echo
 
 from tacit.collect.settings import ServiceSettings, settings
 
@@ -29,7 +29,7 @@ def serve(config: Path | None, **given: Any) -> None:
     from tacit.collect.server import serve as run
 
     chosen = settings(given | {"surveys": given["surveys"] or None}, config=config)
-    run(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"))
+    run(chosen, tell, lambda warning: echo(f"warning: {warning}"))
 
 
 def _parameter(name: str, kind: Any, said: Any) -> Parameter:
@@ -43,14 +43,12 @@ def _flag(name: str, field: FieldInfo) -> Parameter:
     one_of = get_origin(field.annotation) is Literal
     choices = "|".join(get_args(field.annotation)) if one_of else None
     return _parameter(
-        name, kind, typer.Option(None, metavar=choices, help=f"{field.description} ({default})")
+        name, kind, Option(None, metavar=choices, help=f"{field.description} ({default})")
     )
 
 
-_SURVEYS = typer.Argument(
-    None, metavar="PUBLISHED", help="Published surveys (tacit survey publish)."
-)
-_CONFIG = typer.Option(None, help="A TOML file of settings; also named by TACIT_CONFIG.")
+_SURVEYS = Argument(None, metavar="PUBLISHED", help="Published surveys (tacit survey publish).")
+_CONFIG = Option(None, help="A TOML file of settings; also named by TACIT_CONFIG.")
 #: Every setting is a flag, but the surveys are arguments.
 serve.__signature__ = Signature(  # type: ignore[attr-defined]
     [
@@ -64,4 +62,4 @@ serve.__signature__ = Signature(  # type: ignore[attr-defined]
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
     """One line per survey: its address, its title, and who may answer when."""
     for address, published in addresses:
-        typer.echo(f"serving {address}  {published.title} ({published.survey.terms})")
+        echo(f"serving {address}  {published.title} ({published.survey.terms})")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import rich.table
-import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
+from typer import echo
 
 from tacit.output.rounding import finite
 from tacit.output.table import Table, cell_text, latex_of, markdown_of, table_of
@@ -111,10 +111,10 @@ def print_result(
     perhaps `lead` and `notes`: sentences around the tables. The header comes first in JSON.
     """
     if as_format == "json":
-        typer.echo(json_text({**header, **result.to_dict(*arguments)}))
+        echo(json_text({**header, **result.to_dict(*arguments)}))
         return
     if as_format == "csv":
-        typer.echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
+        echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
         return
     several = hasattr(result, "tables")
     tables = result.tables(*arguments) if several else [result.to_table(*arguments)]
@@ -130,7 +130,7 @@ def print_result(
             out.print(*below, sep="\n")
         return
     document = markdown_of if as_format == "markdown" else latex_of
-    typer.echo(document(tables, "\n".join(above), "\n".join(below)))
+    echo(document(tables, "\n".join(above), "\n".join(below)))
 
 
 def console() -> Console:

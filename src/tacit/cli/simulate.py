@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
-import typer
+from typer import Option, echo
 
 from tacit.cli import show
 from tacit.cli.arguments import DatabaseOption, PublishedFile, open_store
@@ -133,11 +133,11 @@ def simulate(
     *,
     file: PublishedFile,
     database: DatabaseOption,
-    respondents: int = typer.Option(500, min=1, max=100_000, help="How many people answer."),
-    url: str | None = typer.Option(
+    respondents: int = Option(500, min=1, max=100_000, help="How many people answer."),
+    url: str | None = Option(
         None, help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."
     ),
-    seed: int | None = typer.Option(None, min=0, help="The same people and coins every time."),
+    seed: int | None = Option(None, min=0, help="The same people and coins every time."),
 ) -> None:
     """Let made-up people answer a survey that is being served, to try it out.
 
@@ -156,7 +156,7 @@ def simulate(
     true = made_up(published, respondents, rng)
     _answer(published, database, address, true, rng)
     people = number_of(respondents, "made-up person", "made-up people")
-    typer.echo(f"{people} answered {address}/s/{published.slug}/")
+    echo(f"{people} answered {address}/s/{published.slug}/")
     rows = []
     for column, attribute in enumerate(published.design.schema):
         shares = np.bincount(true[:, column], minlength=attribute.size) / len(true)
@@ -197,7 +197,7 @@ def _answer(
 
     reported = disguise(true, published.design, rng)
     waiting = f"waiting for a server at {address}; start it with tacit serve"
-    await_survey(address, published, lambda: typer.echo(waiting, err=True))
+    await_survey(address, published, lambda: echo(waiting, err=True))
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
         if store.state(fingerprint).records:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, open_store
@@ -37,7 +37,7 @@ from tacit.records.paths import ARROW, is_counts, record_files
 
 OptionalData = Annotated[
     Path | None,
-    typer.Argument(
+    Argument(
         metavar="[DATA]",
         help="Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file "
         "(.counts); or give --database instead.",
@@ -45,7 +45,7 @@ OptionalData = Annotated[
 ]
 FromDatabase = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Instead of DATA: the database of the published survey, a file or "
         "postgresql://USER@HOST/NAME; with #TABLE, a table of reported records. TACIT_DATABASE "
         "is used if neither is given."
@@ -163,14 +163,12 @@ def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
 class DrawnPeople:
     """How people were sampled: the undisguised columns of weights, strata and clusters."""
 
-    weights: str | None = typer.Option(
-        None, metavar="COLUMN", help="The design weight of each record."
-    )
-    strata: str | None = typer.Option(None, metavar="COLUMN", help="The stratum of each record.")
-    clusters: str | None = typer.Option(
+    weights: str | None = Option(None, metavar="COLUMN", help="The design weight of each record.")
+    strata: str | None = Option(None, metavar="COLUMN", help="The stratum of each record.")
+    clusters: str | None = Option(
         None, metavar="COLUMN", help="The cluster of each record, within strata."
     )
-    errors: str | None = typer.Option(
+    errors: str | None = Option(
         None,
         metavar="|".join(ERROR_METHODS),
         help="How errors are estimated; linearised by default.",
@@ -200,7 +198,7 @@ class DrawnPeople:
 class DrawnSample(DrawnPeople):
     """The same, also from a finite population."""
 
-    fpc: str | None = typer.Option(
+    fpc: str | None = Option(
         None,
         metavar="COLUMN|NUMBER",
         help="How many clusters (or people, without --clusters) the population of each "

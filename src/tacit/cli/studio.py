@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from typer import BadParameter, Option, echo
 
 from tacit.cli.arguments import DatabaseOption
 from tacit.errors import ServiceError
@@ -17,20 +17,16 @@ if TYPE_CHECKING:
 def studio(
     *,
     database: DatabaseOption,
-    data: Path = typer.Option(
-        Path("tacit-studio"), help="A folder for accounts and released counts."
-    ),
-    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
-    port: int = typer.Option(8001, help="Port to listen on; 0 for any free one."),
-    address: str | None = typer.Option(
+    data: Path = Option(Path("tacit-studio"), help="A folder for accounts and released counts."),
+    host: str = Option("127.0.0.1", help="Address to listen on."),
+    port: int = Option(8001, help="Port to listen on; 0 for any free one."),
+    address: str | None = Option(
         None,
         envvar="TACIT_STUDIO_ADDRESS",
         help="Where people open the studio, such as https://studio.example.org.",
     ),
-    collect: bool = typer.Option(
-        False, "--collect", help="Collect responses too, in the same process."
-    ),
-    collect_port: int | None = typer.Option(
+    collect: bool = Option(False, "--collect", help="Collect responses too, in the same process."),
+    collect_port: int | None = Option(
         None, help="With --collect: the port for respondents; TACIT_PORT, else 8000."
     ),
 ) -> None:
@@ -55,10 +51,10 @@ def studio(
     at = StudioPlace(host, port, address)
     if not collect:
         if collect_port is not None:
-            raise typer.BadParameter("needs --collect", param_hint="--collect-port")
-        serve_studio(database, data, at, typer.echo)
+            raise BadParameter("needs --collect", param_hint="--collect-port")
+        serve_studio(database, data, at, echo)
         return
-    with studio_beside(database, data, at, typer.echo) as running:
+    with studio_beside(database, data, at, echo) as running:
         _collect(database, collect_port, running)
 
 
@@ -70,10 +66,10 @@ def _collect(database: str, port: int | None, beside: Studio) -> None:
 
     def begun(address: str) -> None:
         beside.respondents = address
-        typer.echo(f"collecting at {address}")
+        echo(f"collecting at {address}")
 
     chosen = settings({"database": database, "port": port})
     try:
-        serve(chosen, tell, lambda warning: typer.echo(f"warning: {warning}"), begun)
+        serve(chosen, tell, lambda warning: echo(f"warning: {warning}"), begun)
     except ServiceError as error:
         raise ServiceError(str(error).replace("--port", "--collect-port")) from None

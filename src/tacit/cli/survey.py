@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-import typer
+from typer import Argument, Option, echo
 
 from tacit.cli import commands, show
 from tacit.cli.arguments import (
@@ -54,10 +54,10 @@ _MOST_LINKS = 1_000_000
 def invite(
     *,
     file: PublishedFile,
-    n: int = typer.Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links."),
+    n: int = Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links."),
     database: DatabaseOption,
-    base_url: str = typer.Option(help="Where the survey is served: https://HOST."),
-    out: Path = typer.Option(help="The file of links to write: .csv."),
+    base_url: str = Option(help="Where the survey is served: https://HOST."),
+    out: Path = Option(help="The file of links to write: .csv."),
 ) -> None:
     """Make one-time links to a survey and write them to a file that only you can read.
 
@@ -87,7 +87,7 @@ def invite(
         except BaseException:
             store.revoke(fingerprint, tokens)
             raise
-    typer.echo(f"wrote {out}: {number_of(n, 'one-time link')}")
+    echo(f"wrote {out}: {number_of(n, 'one-time link')}")
 
 
 @survey_commands.command("close")
@@ -102,13 +102,13 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
     with open_store(database, there=True) as store:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
-    typer.echo(f"closed: {number_of(records, 'record')}")
+    echo(f"closed: {number_of(records, 'record')}")
 
 
 def backup(
     *,
     database: DatabaseOption,
-    out: str = typer.Option(help="A new file, or an empty postgresql:// database."),
+    out: str = Option(help="A new file, or an empty postgresql:// database."),
 ) -> None:
     """Copy a database as it is at this moment, while it is served.
 
@@ -118,7 +118,7 @@ def backup(
     """
     with open_store(database, there=True) as store:
         store.backup(out)
-    typer.echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
+    echo(f"wrote {out.partition('://')[0] + '://...' if '://' in out else out}")
 
 
 def _base(url: str) -> str:
@@ -144,20 +144,16 @@ def export(
     *,
     file: PublishedFile,
     database: DatabaseOption,
-    out: Path = typer.Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta."),
-    labels: bool = typer.Option(
+    out: Path = Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta."),
+    labels: bool = Option(
         False,
         "--labels",
         help="Write the texts of answers instead of the names of categories; .sav and .dta "
         "always have both.",
     ),
-    codebook: Path | None = typer.Option(None, help="Also write a codebook (Markdown): .md."),
-    r_script: Path | None = typer.Option(
-        None, help="Also write an R script that reads the file: .R."
-    ),
-    texts: Path | None = typer.Option(
-        None, help="Also write the free texts, apart from records: .csv."
-    ),
+    codebook: Path | None = Option(None, help="Also write a codebook (Markdown): .md."),
+    r_script: Path | None = Option(None, help="Also write an R script that reads the file: .R."),
+    texts: Path | None = Option(None, help="Also write the free texts, apart from records: .csv."),
 ) -> None:
     """Write the reported records of a survey, in random order.
 
@@ -207,12 +203,12 @@ def export(
         from tacit.studio import record_files
 
         write_text(r_script, record_files.r_script(published, out.name, kind, labels))
-    typer.echo(f"wrote {out}: {number_of(len(codes), 'record')}")
+    echo(f"wrote {out}: {number_of(len(codes), 'record')}")
     if texts is not None:
         write_text(texts, Table(("question", "text"), free_texts).csv(), private=True)
-        typer.echo(f"wrote {texts}: {number_of(len(free_texts), 'text')}")
+        echo(f"wrote {texts}: {number_of(len(free_texts), 'text')}")
     if state.open:
-        typer.echo(
+        echo(
             "note: the survey is open; comparing two exports reveals which records arrived "
             "in between",
             err=True,
@@ -227,10 +223,8 @@ def accuracy_round(
     *,
     file: PublishedFile,
     model_file: ModelFile,
-    out: Path = typer.Option(help="The survey file to write: .json."),
-    theta: str = typer.Option(
-        "3/4", help="Probability that a device reports the truth, such as 3/4."
-    ),
+    out: Path = Option(help="The survey file to write: .json."),
+    theta: str = Option("3/4", help="Probability that a device reports the truth, such as 3/4."),
 ) -> None:
     """Write a survey in which devices test a model, and report only whether it was right.
 
@@ -257,10 +251,8 @@ def accuracy_round(
     assert survey.model is not None
     write_text(out, survey.to_json())
     questions = number_of(len(survey.model.questions) + 1, "question")
-    typer.echo(
-        f"wrote {out}: {questions} that stay on the device, 1 report whether the model is right"
-    )
-    typer.echo(f"publish it: tacit survey publish {out} --out published-{out.name}")
+    echo(f"wrote {out}: {questions} that stay on the device, 1 report whether the model is right")
+    echo(f"publish it: tacit survey publish {out} --out published-{out.name}")
 
 
 # tacit survey status
@@ -270,7 +262,7 @@ def accuracy_round(
 def status(
     *,
     database: DatabaseOption,
-    file: Path | None = typer.Argument(
+    file: Path | None = Argument(
         None, metavar="[PUBLISHED]", help="A published survey; all if left out."
     ),
     output: Format,
@@ -317,7 +309,7 @@ def status(
 
 survey_commands.command("simulate")(simulate)
 
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
+SurveyFile = Annotated[Path, Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
 DEFAULT_RESPONDENTS = 1000
 _MOST_SHOWN = 12
 
@@ -325,17 +317,13 @@ _MOST_SHOWN = 12
 @survey_commands.command("new")
 def new(
     *,
-    out: Path = typer.Argument(metavar="OUT", help="The survey file to write."),
-    open_to_all: bool = typer.Option(
+    out: Path = Argument(metavar="OUT", help="The survey file to write."),
+    open_to_all: bool = Option(
         True, "--open/--invited", help="Anyone may answer, or only by a one-time link."
     ),
-    start: str | None = typer.Option(
-        None, metavar="DAY", help="First day; open at once if left out."
-    ),
-    end: str | None = typer.Option(
-        None, metavar="DAY", help="Last day; open until closed if left out."
-    ),
-    languages: str = typer.Option("en,de", help="Languages of the texts: any of en, de, fr, es."),
+    start: str | None = Option(None, metavar="DAY", help="First day; open at once if left out."),
+    end: str | None = Option(None, metavar="DAY", help="Last day; open until closed if left out."),
+    languages: str = Option("en,de", help="Languages of the texts: any of en, de, fr, es."),
 ) -> None:
     """Write a commented example survey to edit; never overwrites an existing file.
 
@@ -355,7 +343,7 @@ def new(
         raise SchemaError(f"--end: {end} is before --start {start}")
     spoken = [part.strip() for part in languages.split(",")]
     write_text(out, example(spoken, access, opens, closes))
-    typer.echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
+    echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
 
 
 def _day(option: str, given: str | None) -> date | None:
@@ -369,9 +357,7 @@ def _day(option: str, given: str | None) -> date | None:
 def check(
     *,
     file: SurveyFile,
-    respondents: int = typer.Option(
-        DEFAULT_RESPONDENTS, min=1, help="How many people you plan to ask."
-    ),
+    respondents: int = Option(DEFAULT_RESPONDENTS, min=1, help="How many people you plan to ask."),
     as_json: AsJson = False,
 ) -> None:
     """Check a survey file: list its errors, or show its privacy and the precision to expect.
@@ -389,7 +375,7 @@ def check(
     wording = wording_of(survey)
     if as_json:
         private = report(survey.design, wording=wording)
-        typer.echo(show.json_text(_check_summary(survey, private, planned)))
+        echo(show.json_text(_check_summary(survey, private, planned)))
         return
     _render_check(file, survey, planned)
     # Slow for a large survey, so it comes last.
@@ -407,7 +393,7 @@ def check(
 def publish_file(
     *,
     file: SurveyFile,
-    out: Path = typer.Option(help="The published survey to write (JSON)."),
+    out: Path = Option(help="The published survey to write (JSON)."),
 ) -> None:
     """Freeze a survey with its design; print the design's fingerprint and the page's address.
 
@@ -421,17 +407,17 @@ def publish_file(
     survey = read_survey(file)
     there = out.exists()
     published = publish(survey, out)
-    typer.echo(f"{'unchanged' if there else 'wrote'} {out}")
-    typer.echo(f"fingerprint {published.fingerprint}")
-    typer.echo(f"address     /s/{published.slug}/")
+    echo(f"{'unchanged' if there else 'wrote'} {out}")
+    echo(f"fingerprint {published.fingerprint}")
+    echo(f"address     /s/{published.slug}/")
 
 
 @survey_commands.command("preview")
 def preview(
     *,
     file: SurveyFile,
-    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
-    port: int = typer.Option(0, min=0, max=65535, help="Port; 0 for any free one."),
+    host: str = Option("127.0.0.1", help="Address to listen on."),
+    port: int = Option(0, min=0, max=65535, help="Port; 0 for any free one."),
 ) -> None:
     """Show the page of a survey file in a browser, on any day; nothing is stored.
 
@@ -449,7 +435,7 @@ def _print_addresses(addresses: Sequence[tuple[str, Published]]) -> None:
     """Print the address; as in an invitation, it has a token if the survey needs one."""
     for address, published in addresses:
         token = "#preview" if published.survey.access == "invited" else ""
-        typer.echo(f"preview: nothing is stored; open {address}{token} and stop with Ctrl-C")
+        echo(f"preview: nothing is stored; open {address}{token} and stop with Ctrl-C")
 
 
 @survey_commands.command("schema")
@@ -460,7 +446,7 @@ def schema() -> None:
     """
     from tacit.survey import json_schema
 
-    typer.echo(json_schema(), nl=False)
+    echo(json_schema(), nl=False)
 
 
 def _check_summary(survey: Survey, private: Report, planned: tuple[Width, ...]) -> dict[str, Any]:

@@ -5,8 +5,10 @@ OptRR: Optimizing Randomized Response Schemes for Privacy-Preserving Data Mining
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -164,7 +166,7 @@ def section(results: Results) -> report.Section:
         for method in METHODS
     }
     tables = {"huang-du-ranges": _ranges(rows), "huang-du": report.table_of("Every front", rows)}
-    return report.section_of(NAME, _checks(rows), _charts(rows), tables, least=least)
+    return report.section_of(NAME, _checks(rows), list(_charts(rows)), tables, least=least)
 
 
 def _least(rows: Rows, case: str, method: str) -> float:
@@ -173,27 +175,18 @@ def _least(rows: Rows, case: str, method: str) -> float:
 
 
 def _checks(rows: Rows) -> list[report.Check]:
+    figure = "The paper reads it off a figure; theta runs over a grid."
+    search = "The published number is that of their search; the limit is 1 - delta."
+    limits = {delta: round(1 - delta, 10) for delta in DELTAS}
+    compared = (
+        ("Warner", WARNER, MEASURED, 0.005, figure),
+        ("Exact", SEARCH, limits, 0.001, search),
+    )
     checks = []
-    for delta in DELTAS:
-        case = f"normal-{delta}"
-        checks += [
-            report.Check(
-                f"smallest privacy of Warner, delta {delta}",
-                _least(rows, case, "Warner"),
-                WARNER[delta],
-                MEASURED[delta],
-                0.005,
-                "The paper reads it off a figure; theta runs over a grid.",
-            ),
-            report.Check(
-                f"smallest privacy of Exact, delta {delta}",
-                _least(rows, case, "Exact"),
-                SEARCH[delta],
-                round(1 - delta, 10),
-                0.001,
-                "The published number is that of their search; the limit is 1 - delta.",
-            ),
-        ]
+    for delta, (method, published, reference, within, why) in product(DELTAS, compared):
+        what = f"smallest privacy of {method}, delta {delta}"
+        ours = _least(rows, f"normal-{delta}", method)
+        checks.append(report.Check(what, ours, published[delta], reference[delta], within, why))
     return checks
 
 
@@ -202,31 +195,25 @@ def _ranges(rows: Rows) -> Table:
     return Table(("case", *METHODS), body, "Smallest privacy of every front")
 
 
-def _charts(rows: Rows) -> list[report.Chart]:
-    charts = [_chart(rows, case.name, case.title, "mse") for case in CASES]
-    again = [
-        _chart(
-            rows, f"{case.name}-iterative", f"{case.title}, iterative estimator", "iterative_mse"
-        )
+def _charts(rows: Rows) -> Iterator[report.Chart]:
+    cases = [(case.name, case.title, "mse") for case in CASES]
+    cases += [
+        (f"{case.name}-iterative", f"{case.title}, iterative estimator", "iterative_mse")
         for case in CASES
         if case.iterative
     ]
-    return charts + again
-
-
-def _chart(rows: Rows, case: str, title: str, key: str) -> report.Chart:
-    top = _CUT * max(row[key] for row in report.matching(rows, case=case, method="Exact"))
-    shown = [row for row in report.matching(rows, case=case) if row[key] <= top]
-    curves = [
-        report.Curve(
-            method,
-            report.points(shown, key, "privacy", method=method),
-            colour,
-            dashed=method == "Warner",
-            marks=method in ("Square", "Exact"),
-        )
-        for colour, method in enumerate(METHODS)
-    ]
-    return report.Chart(
-        f"huang-du-{case}", title, "privacy", "mean squared error", curves, log=True
-    )
+    for case, title, key in cases:
+        top = _CUT * max(row[key] for row in report.matching(rows, case=case, method="Exact"))
+        shown = [row for row in report.matching(rows, case=case) if row[key] <= top]
+        curves = [
+            report.Curve(
+                method,
+                report.points(shown, key, "privacy", method=method),
+                colour,
+                dashed=method == "Warner",
+                marks=method in ("Square", "Exact"),
+            )
+            for colour, method in enumerate(METHODS)
+        ]
+        name = f"{NAME}-{case}"
+        yield report.Chart(name, title, "privacy", "mean squared error", curves, log=True)
