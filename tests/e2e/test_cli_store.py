@@ -85,7 +85,7 @@ def test_links_that_could_not_be_written_are_taken_back(
     def full(*_: Any, **__: Any) -> None:
         raise FileError("links.csv: cannot be written: No space left on device")
 
-    monkeypatch.setattr("tacit.cli.survey.write_text", full)
+    monkeypatch.setattr("tacit.records.files.write_text", full)
     assert _invite(tacit, url)[0] == 2
     store = Store(url)
     assert store.state(INVITED.survey.fingerprint) == SurveyState(True, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,14 +10,9 @@ from urllib.parse import urlsplit
 
 from typer import Argument, Option, echo
 
+from tacit import survey as surveys
 from tacit.cli import commands, show
-from tacit.cli.arguments import (
-    AsJson,
-    DatabaseOption,
-    ModelFile,
-    PublishedFile,
-    open_store,
-)
+from tacit.cli.arguments import AsJson, DatabaseOption, ModelFile, PublishedFile, open_store
 from tacit.cli.options import Format
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
@@ -28,21 +23,12 @@ from tacit.errors import DataError, FileError, SchemaError, SurveyError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
-from tacit.records import (
-    Origin,
-    check_apart,
-    check_out,
-    read_text,
-    write_bytes,
-    write_text,
-    writing_records,
-)
+from tacit.records import Origin, files, read_text
 from tacit.records.paths import SUFFIXES
+from tacit.survey.published import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
-    from tacit.survey import Published, Survey, Width
-
 survey_commands = commands.CommandGroup(
     "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
 )
@@ -66,9 +52,7 @@ def invite(
     Example: [bold]tacit survey invite published.json 200 --database survey.db
     --base-url https://survey.example.org --out links.csv[/bold]
     """
-    from tacit.survey import read_published
-
-    published = read_published(file)
+    published = surveys.read_published(file)
     if published.survey.access != "invited":
         raise SurveyError([f"{file}: the survey is open to anyone; links need access: invited"])
     base = _base(base_url)
@@ -76,14 +60,14 @@ def invite(
         raise FileError(f"{out}: links are written as CSV; name it .csv")
     if out.exists():  # its links could not be shown again
         raise FileError(f"{out}: already exists; write to another file")
-    check_out(out)
+    files.check_out(out)
     fingerprint = published.survey.fingerprint
     with open_store(database) as store:
         store.register(published)
         tokens = store.invite(fingerprint, n)
         try:
             links = (f"{base}/s/{published.slug}/#{token}\n" for token in tokens)
-            write_text(out, "link\n" + "".join(links), private=True)
+            files.write_text(out, "link\n" + "".join(links), private=True)
         except BaseException:
             store.revoke(fingerprint, tokens)
             raise
@@ -96,9 +80,7 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
 
     Example: [bold]tacit survey close published.json --database survey.db[/bold]
     """
-    from tacit.survey import read_published
-
-    fingerprint = read_published(file).survey.fingerprint
+    fingerprint = surveys.read_published(file).survey.fingerprint
     with open_store(database, there=True) as store:
         store.close_survey(fingerprint)
         records = store.state(fingerprint).records
@@ -165,9 +147,9 @@ def export(
     Example: [bold]tacit survey export published.json --database survey.db --out reported.sav
     --codebook codebook.md[/bold]
     """
-    from tacit.survey import read_published
+    from tacit.studio import record_files
 
-    published = read_published(file)
+    published = surveys.read_published(file)
     allowed = (*SUFFIXES, *_STATISTICS)
     kind = next((suffix for suffix in allowed if out.name.lower().endswith(suffix)), None)
     if kind is None:
@@ -175,8 +157,8 @@ def export(
     for path, suffix in ((codebook, ".md"), (r_script, ".R"), (texts, ".csv")):
         if path is not None and path.suffix.lower() != suffix.lower():
             raise FileError(f"{path}: must be named {suffix}")
-        check_apart(path, file, out)
-    check_apart(out, file)
+        files.check_apart(path, file, out)
+    files.check_apart(out, file)
     fingerprint = published.survey.fingerprint
     if texts is not None and not published.survey.free_texts:
         raise DataError(f"{file}: the survey has no free texts; leave out --texts")
@@ -186,26 +168,20 @@ def export(
     if not len(codes):
         raise DataError(f"no answers yet to {file}: nothing to export")
     if labels or kind in _STATISTICS:
-        from tacit.studio.record_files import LabelledRecords
-
-        content = LabelledRecords(published, codes).file(kind, labels)
-        write_bytes(out, content, private=True)
+        content = record_files.LabelledRecords(published, codes).file(kind, labels)
+        files.write_bytes(out, content, private=True)
     else:
         origin = Origin(published.fingerprint, published.title)
         present, absent = absent_cells(codes, published.design.reported)
-        with writing_records(out, published.design.reported, origin=origin) as write:
+        with files.writing_records(out, published.design.reported, origin=origin) as write:
             write(present, absent=absent)
     if codebook is not None:
-        from tacit.studio import record_files
-
-        write_text(codebook, record_files.codebook(published, len(codes)))
+        files.write_text(codebook, record_files.codebook(published, len(codes)))
     if r_script is not None:
-        from tacit.studio import record_files
-
-        write_text(r_script, record_files.r_script(published, out.name, kind, labels))
+        files.write_text(r_script, record_files.r_script(published, out.name, kind, labels))
     echo(f"wrote {out}: {number_of(len(codes), 'record')}")
     if texts is not None:
-        write_text(texts, Table(("question", "text"), free_texts).csv(), private=True)
+        files.write_text(texts, Table(("question", "text"), free_texts).csv(), private=True)
         echo(f"wrote {texts}: {number_of(len(free_texts), 'text')}")
     if state.open:
         echo(
@@ -233,23 +209,20 @@ def accuracy_round(
 
     Example: [bold]tacit survey round published.json tree.json --out round.json[/bold]
     """
-    from tacit.studio.accuracy_round import (
-        accuracy_round as round_of,  # scikit-learn is slow to start
-    )
-    from tacit.survey import read_published
+    from tacit.studio import accuracy_round as rounds  # scikit-learn is slow to start
 
     if out.suffix.lower() != ".json":
         raise FileError(f"{out}: the survey is written as JSON; name it .json")
-    check_apart(out, file, model_file)
-    published = read_published(file)
+    files.check_apart(out, file, model_file)
+    published = surveys.read_published(file)
     try:
-        survey = round_of(published, read_text(model_file), theta)
+        survey = rounds.accuracy_round(published, read_text(model_file), theta)
     except SurveyError as error:
         raise SurveyError([f"--theta: {error.problems[0]}"]) from None
     except FileError as error:
         raise FileError(f"{model_file}: {error}") from None
     assert survey.model is not None
-    write_text(out, survey.to_json())
+    files.write_text(out, survey.to_json())
     questions = number_of(len(survey.model.questions) + 1, "question")
     echo(f"wrote {out}: {questions} that stay on the device, 1 report whether the model is right")
     echo(f"publish it: tacit survey publish {out} --out published-{out.name}")
@@ -271,37 +244,32 @@ def status(
 
     Example: [bold]tacit survey status --database survey.db[/bold]
     """
-    from tacit.survey import read_published
-
-    chosen = None if file is None else read_published(file)
-    with open_store(database, there=True) as store:
-        surveys = store.published() if chosen is None else (chosen,)
-        stored = [store.state(published.survey.fingerprint) for published in surveys]
-    states: list[dict[str, Any]] = []
+    chosen = None if file is None else [surveys.read_published(file)]
+    summaries: list[dict[str, Any]] = []
     rows = []
-    for published, state in zip(surveys, stored, strict=True):
-        summary = {
-            "title": published.title,
-            "slug": published.slug,
-            "fingerprint": published.fingerprint,
-            "survey_fingerprint": published.survey.fingerprint,
-            "access": published.survey.access,
-            "open": state.open,
-            "records": state.records,
-            "links_issued": state.issued,
-            "links_unused": state.remaining,
-        }
-        states.append(summary)
-        invited = published.survey.access == "invited"
-        links = (f"{state.issued:,}", f"{state.remaining:,}") if invited else ("", "")
-        word = "open" if state.open else "closed"
-        address = f"/s/{published.slug}/"
-        rows.append((published.title, address, word, f"{state.records:,}", *links))
+    with open_store(database, there=True) as store:
+        for published in chosen or store.published():
+            state = store.state(published.survey.fingerprint)
+            summary = {
+                "title": published.title,
+                "slug": published.slug,
+                "fingerprint": published.fingerprint,
+                "survey_fingerprint": published.survey.fingerprint,
+                "access": published.survey.access,
+                "open": state.open,
+                "records": state.records,
+                "links_issued": state.issued,
+                "links_unused": state.remaining,
+            }
+            summaries.append(summary)
+            invited = published.survey.access == "invited"
+            links = (f"{state.issued:,}", f"{state.remaining:,}") if invited else ("", "")
+            word, address = "open" if state.open else "closed", f"/s/{published.slug}/"
+            rows.append((published.title, address, word, f"{state.records:,}", *links))
     heads = ("survey", "address", "state", "records", "links issued", "links unused")
-    table = Table(heads, rows, align="lllrrr")
-    columns = {name: [state[name] for state in states] for name in (states[0] if states else ())}
-    content = {"tacit": "survey-status", "version": 1, "surveys": states}
-    output.show(show.Printout(content, [table], columns))
+    columns = {name: [summary[name] for summary in summaries] for name in (summaries or [{}])[0]}
+    content = {"tacit": "survey-status", "version": 1, "surveys": summaries}
+    output.show(show.Printout(content, [Table(heads, rows, align="lllrrr")], columns))
 
 
 # survey files
@@ -331,8 +299,6 @@ def new(
 
     Example: [bold]tacit survey new survey.yaml --invited --start 2027-03-01[/bold]
     """
-    from tacit.survey import example
-
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
     if out.exists():
@@ -342,7 +308,7 @@ def new(
     if opens and closes and opens > closes:
         raise SchemaError(f"--end: {end} is before --start {start}")
     spoken = [part.strip() for part in languages.split(",")]
-    write_text(out, example(spoken, access, opens, closes))
+    files.write_text(out, surveys.example(spoken, access, opens, closes))
     echo(f"wrote {out}: edit it, then run: tacit survey check {out}")
 
 
@@ -368,18 +334,15 @@ def check(
     """
     from tacit.privacy import report
     from tacit.privacy.report_text import wording_of
-    from tacit.survey import read_survey, widths
 
-    survey = read_survey(file)
-    planned = widths(survey.design, respondents)
-    wording = wording_of(survey)
+    survey = surveys.read_survey(file)
+    planned = surveys.widths(survey.design, respondents)
+    if not as_json:  # the rest is slow for a large survey
+        _render_check(file, survey, planned)
+    private = report(survey.design, wording=wording_of(survey))
     if as_json:
-        private = report(survey.design, wording=wording)
         echo(show.json_text(_check_summary(survey, private, planned)))
         return
-    _render_check(file, survey, planned)
-    # Slow for a large survey, so it comes last.
-    private = report(survey.design, wording=wording)
     out = show.console()
     out.print("How private an answer is:")
     for sentence in (*_waves(survey), *private.sentences):
@@ -401,12 +364,10 @@ def publish_file(
 
     Example: [bold]tacit survey publish survey.yaml --out published.json[/bold]
     """
-    from tacit.survey import publish, read_survey
-
-    check_apart(out, file)
-    survey = read_survey(file)
+    files.check_apart(out, file)
+    survey = surveys.read_survey(file)
     there = out.exists()
-    published = publish(survey, out)
+    published = surveys.publish(survey, out)
     echo(f"{'unchanged' if there else 'wrote'} {out}")
     echo(f"fingerprint {published.fingerprint}")
     echo(f"address     /s/{published.slug}/")
@@ -426,12 +387,11 @@ def preview(
     Example: [bold]tacit survey preview survey.yaml[/bold]
     """
     from tacit.collect.server import preview as run
-    from tacit.survey import Published, read_survey
 
-    run(Published(read_survey(file)), host, port, _print_addresses)
+    run(surveys.Published(surveys.read_survey(file)), host, port, _print_addresses)
 
 
-def _print_addresses(addresses: Sequence[tuple[str, Published]]) -> None:
+def _print_addresses(addresses: Sequence[tuple[str, surveys.Published]]) -> None:
     """Print the address; as in an invitation, it has a token if the survey needs one."""
     for address, published in addresses:
         token = "#preview" if published.survey.access == "invited" else ""
@@ -444,12 +404,12 @@ def schema() -> None:
 
     Example: [bold]tacit survey schema[/bold]
     """
-    from tacit.survey import json_schema
-
-    echo(json_schema(), nl=False)
+    echo(surveys.json_schema(), nl=False)
 
 
-def _check_summary(survey: Survey, private: Report, planned: tuple[Width, ...]) -> dict[str, Any]:
+def _check_summary(
+    survey: surveys.Survey, private: Report, planned: tuple[surveys.Width, ...]
+) -> dict[str, Any]:
     design, waves = survey.design, survey.waves or 1
     reports = DesignReports(design, waves=waves)
     shares = {name: private.prior.table([name])[:, 0].tolist() for name in design.schema.names}
@@ -492,7 +452,7 @@ def _check_summary(survey: Survey, private: Report, planned: tuple[Width, ...]) 
     }
 
 
-def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> None:
+def _render_check(file: Path, survey: surveys.Survey, planned: tuple[surveys.Width, ...]) -> None:
     from tacit.privacy import prior_of
     from tacit.privacy.report import NOT_KNOWN
 
@@ -513,8 +473,13 @@ def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> Non
         out.print(f"{condition.attribute} is asked if {condition}; else it does not apply")
     if survey.design.conditions:
         out.print("“Does not apply” is disguised as any other answer to the question.\n")
-    for sentence in _visible(survey):
-        out.print(f"{sentence}\n")
+    optional = tuple(question.name for question in survey.questions if question.optional)
+    if optional:
+        out.print(f"optional: {_few(optional)}. Missing answers are visible, not disguised.\n")
+    texts = tuple(text.name for text in survey.free_texts or ())
+    if texts:  # sent undisguised, like answers to questions that are not sensitive
+        apart = "They are not disguised, but stored apart from records."
+        out.print(f"free texts: {_few(texts)}. {apart}\n")
     waves = survey.waves or 1
     epsilon = "epsilon" if waves == 1 else f"epsilon, {waves} waves"
     heads = ("group", "attributes", "coin", epsilon)
@@ -532,21 +497,9 @@ def _render_check(file: Path, survey: Survey, planned: tuple[Width, ...]) -> Non
     show.print_table(Table(("attribute", "share 10 %", "share 50 %", "at worst"), rows, title))
 
 
-def _waves(survey: Survey) -> tuple[str, ...]:
+def _waves(survey: surveys.Survey) -> tuple[str, ...]:
     """What all waves together reveal; those sentences that follow are about one."""
-    from tacit.survey.published import waves_sentence
-
     return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
-
-
-def _visible(survey: Survey) -> Iterator[str]:
-    """What is sent undisguised beside the answers to questions that are not sensitive."""
-    optional = tuple(question.name for question in survey.questions if question.optional)
-    if optional:
-        yield f"optional: {_few(optional)}. Missing answers are visible, not disguised."
-    texts = tuple(text.name for text in survey.free_texts or ())
-    if texts:
-        yield f"free texts: {_few(texts)}. They are not disguised, but stored apart from records."
 
 
 def _few(names: tuple[str, ...]) -> str:
