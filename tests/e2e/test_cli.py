@@ -658,7 +658,7 @@ def test_an_error_of_many_lines_is_said_in_one(
     def failing(*_: object) -> None:
         raise DataError("first\n  second")
 
-    monkeypatch.setattr("tacit.cli.sources.count_records", failing)
+    monkeypatch.setattr("tacit.records.engines.count_records", failing)
     _is_one_error(tacit_("estimate", "design.json", reported), "first second")
 
 

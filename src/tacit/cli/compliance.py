@@ -9,16 +9,9 @@ from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
+from tacit import compliance as models
 from tacit.cli.options import Output
 from tacit.cli.sources import counted
-from tacit.compliance import (
-    Careless,
-    Cheaters,
-    LyingCarriers,
-    SensitivityCurve,
-    pool,
-    sensitivity,
-)
 from tacit.compliance.mixture import MixtureResult
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError
@@ -45,13 +38,13 @@ class ModelOptions:
     def chosen(self, design_file: Path) -> NoncomplianceModel:
         """The model of people who do not comply."""
         if self.model == "cheaters":
-            return Cheaters(self.safe)
+            return models.Cheaters(self.safe)
         if self.model == "lying-carriers":
-            return LyingCarriers(self.safe)
+            return models.LyingCarriers(self.safe)
         if (self.anchor is None) != (self.known is None):
             raise DataError("give both --anchor and --known, or neither")
         if self.anchor is not None and self.known is not None:
-            return Careless(self.anchor, self.known.split(","))
+            return models.Careless(self.anchor, self.known.split(","))
         return _control(design_file)
 
 
@@ -89,11 +82,11 @@ def compliance(
     if len(samples) % 2:
         raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
     pairs = list(zip(samples[::2], samples[1::2], strict=True))
-    result: MixtureResult | SensitivityCurve
+    result: MixtureResult | models.SensitivityCurve
     if options.model == "pool":
         if shares is not None:
             raise DataError("--shares needs a --model of people who do not comply")
-        result = pool(_counted(pairs), attribute, unknown_question)
+        result = models.pool(_counted(pairs), attribute, unknown_question)
     elif shares is None:
         result = options.chosen(pairs[0][0]).fit(_counted(pairs), attribute)
     else:
@@ -102,7 +95,7 @@ def compliance(
             raise DataError("--shares is for one sample; several samples can estimate the share")
         ((records, design),) = _counted(pairs)
         assumed: Any = shares.split(",")
-        result = sensitivity(records, design, model, assumed, attribute)
+        result = models.sensitivity(records, design, model, assumed, attribute)
     output.show(result, output.level, tacit="compliance", version=1, model=options.model)
 
 
@@ -114,7 +107,7 @@ def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
     ]
 
 
-def _control(design_file: Path) -> Careless:
+def _control(design_file: Path) -> models.Careless:
     """The model with the control question of a published survey, if there is one."""
     from tacit.errors import FileError
     from tacit.survey import read_published
@@ -122,5 +115,5 @@ def _control(design_file: Path) -> Careless:
     try:
         survey = read_published(design_file).survey
     except FileError:
-        return Careless()
-    return Careless() if survey.control is None else Careless.of_survey(survey)
+        return models.Careless()
+    return models.Careless() if survey.control is None else models.Careless.of_survey(survey)

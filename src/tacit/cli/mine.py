@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from typer import Option
 
+from tacit import mine
 from tacit.cli import commands, show
 from tacit.cli.arguments import ModelOut, Target, event, table_out
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
@@ -23,7 +24,6 @@ from tacit.output.table import Table
 from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
 
 if TYPE_CHECKING:
-    from tacit.mine import DecisionTree
     from tacit.records import PatternTable
 
 mine_commands = commands.CommandGroup(
@@ -53,8 +53,6 @@ def naive_bayes(
 
     Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
-
     design = records.design_with(target, out)
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method))
     model.fit(records.counted())
@@ -127,7 +125,6 @@ def tree(
 
     Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
     from tacit.mine.tree.view import TreeRules
 
     design = records.design_with(target, out, prune)
@@ -166,7 +163,7 @@ def tree(
 
 
 def _drawing(
-    model: DecisionTree, content: dict[str, Any], estimated_on: PatternTable | None
+    model: mine.DecisionTree, content: dict[str, Any], estimated_on: PatternTable | None
 ) -> Iterator[str]:
     """The size of the tree, and as much of it as fits on a screen."""
     n_leaves, deepest = content["leaves"], number_of(content["depth"], "condition")
@@ -208,8 +205,6 @@ def forest(
 
     Example: [bold]tacit mine forest survey.json reported.csv --target income --out all.json[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
-
     design = records.design_with(target, out)
     model = mine.Forest(design, target, trees, criterion, max_features, max_depth, seed)
     model.check_arguments()
@@ -276,8 +271,6 @@ def rules(
 
     Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
-
     design, level = records.design, output.level
     allowed = None if items is None else event(items, design.schema, "--items")
     rates = {"fdr": mine.FalseDiscovery, "familywise": mine.FamilyWise}
@@ -334,7 +327,6 @@ def clusters(
 
     Example: [bold]tacit mine clusters survey.json reported.csv --out classes.json[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
     from tacit.mine.latent_class import selection_table
 
     check_apart(out, *records.files)
@@ -384,8 +376,6 @@ def joint(
 
     Example: [bold]tacit mine joint survey.json reported.csv --out joint.json[/bold]
     """
-    from tacit import mine  # scikit-learn is slow to start
-
     check_apart(out, *reported.files)
     check_synthesis(synthesize, records)
     written = [path.resolve() for path in (out, table, records) if path is not None]

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from typer import Option, echo
 
+from tacit import mine
 from tacit.cli import show
-from tacit.cli.arguments import (
-    DataFile,
-    Events,
-    ModelFile,
-    RecordsOut,
-    Tables,
-    event,
-    split,
-)
+from tacit.cli.arguments import DataFile, Events, ModelFile, RecordsOut, Tables, event, split
 from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema, text
@@ -25,19 +18,9 @@ from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
 from tacit.output.number_text import number_of
 from tacit.reconstruction.estimate import free_names
-from tacit.records import (
-    BATCH,
-    Origin,
-    check_out,
-    check_true,
-    read_batches,
-    read_described,
-    read_design_origin,
-    writing_records,
-)
+from tacit.records import Origin, designs, files
 
 if TYPE_CHECKING:
-    from tacit.mine import ChowLiuTree, LatentClass
     from tacit.mine.miner import Miner
 
 
@@ -54,17 +37,15 @@ def evaluate(
 
     Example: [bold]tacit evaluate model.json survey.json test.csv[/bold]
     """
-    from tacit.mine import LatentClass  # scikit-learn is slow to start
-
     design, design_file = records.design, records.design_file
     model = read_model(model_file)
-    if isinstance(model, LatentClass):
+    if isinstance(model, mine.LatentClass):
         raise DataError(
             f"{model_file}: has latent classes, which no record reports; give a model that "
             "predicts an attribute"
         )
     if model.fingerprint_ != design.fingerprint:
-        learnt, given = Origin(model.fingerprint_), read_design_origin(design_file)
+        learnt, given = Origin(model.fingerprint_), designs.read_design_origin(design_file)
         raise DataError(
             f"{model_file}: was learnt under another design ({learnt}), not under {design_file} "
             f"({given}); give the design that the model was learnt under"
@@ -91,8 +72,8 @@ def predict(
     """
     model = read_model(model_file)
     assert model.features_ is not None
-    check_out(out, data, model_file)
-    check_true(data, "a model predicts from true records, those that you may see")
+    files.check_out(out, data, model_file)
+    designs.check_true(data, "a model predicts from true records, those that you may see")
     labels = model.classes_.tolist()
     chances = [f"P({text(label)})" for label in labels]
     name = free_names([str(model.target)], chances)[str(model.target)]
@@ -101,9 +82,9 @@ def predict(
     n_records = 0
     with (
         show.progress("predicting") as tell,
-        writing_records(out, predicted, beside=chances) as write,
+        files.writing_records(out, predicted, beside=chances) as write,
     ):
-        for codes in read_batches(data, model.features_, tell):
+        for codes in files.read_batches(data, model.features_, tell):
             probabilities = model.predict_proba(codes)
             write(probabilities.argmax(axis=1)[:, None], *probabilities.T)
             n_records += len(codes)
@@ -159,7 +140,7 @@ def synthesize(
     Example: [bold]tacit synthesize joint.json --number 10000 --out synthetic.csv[/bold]
     """
     check_synthesis(number, out)
-    check_out(out, model_file)
+    files.check_out(out, model_file)
     model = read_joint_model(model_file)
     write_synthetic(model, number, out, seed)
     echo(f"wrote {out}: {number_of(number, 'synthetic record')}")
@@ -173,21 +154,19 @@ def check_synthesis(number: int | None, out: Path | None) -> None:
         raise DataError("give --synthesize N and --records FILE together, or neither")
 
 
-def write_synthetic(model: ChowLiuTree, number: int, out: Path, seed: int | None) -> None:
+def write_synthetic(model: mine.ChowLiuTree, number: int, out: Path, seed: int | None) -> None:
     """Write synthetic records batch by batch."""
     rng, joint = np.random.default_rng(seed), model.model_
-    with show.progress("drawing") as tell, writing_records(out, joint.schema) as write:
-        for start in range(0, number, BATCH):
-            write(joint.draws(min(BATCH, number - start), rng))
-            tell(min(1.0, (start + BATCH) / number))
+    with show.progress("drawing") as tell, files.writing_records(out, joint.schema) as write:
+        for start in range(0, number, files.BATCH):
+            write(joint.draws(min(files.BATCH, number - start), rng))
+            tell(min(1.0, (start + files.BATCH) / number))
 
 
-def read_model(path: Path) -> Miner | LatentClass:
+def read_model(path: Path) -> Miner | mine.LatentClass:
     """The classifier or the latent classes that a file describes."""
-    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
-
-    model = read_described(path, model_from_json, "model")
-    if isinstance(model, ChowLiuTree):
+    model = designs.read_described(path, mine.model_from_json, "model")
+    if isinstance(model, mine.ChowLiuTree):
         raise DataError(
             f"{path}: is a joint distribution, which predicts no class; see tacit query and "
             "tacit synthesize"
@@ -195,11 +174,9 @@ def read_model(path: Path) -> Miner | LatentClass:
     return model
 
 
-def read_joint_model(path: Path) -> ChowLiuTree:
+def read_joint_model(path: Path) -> mine.ChowLiuTree:
     """The joint distribution that a file describes."""
-    from tacit.mine import ChowLiuTree, model_from_json  # scikit-learn is slow to start
-
-    model = read_described(path, model_from_json, "model")
-    if not isinstance(model, ChowLiuTree):
+    model = designs.read_described(path, mine.model_from_json, "model")
+    if not isinstance(model, mine.ChowLiuTree):
         raise DataError(f"{path}: is not a joint distribution; make one with tacit mine joint")
     return model

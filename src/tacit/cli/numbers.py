@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
@@ -24,18 +25,7 @@ from tacit.core.frames import is_numeric, numbers
 from tacit.errors import DataError, TacitError, unknown
 from tacit.output.number_text import number_of
 from tacit.quantitative import Scrambling
-from tacit.reconstruction import Estimate
-from tacit.records import (
-    Origin,
-    check_apart,
-    check_origin,
-    check_out,
-    check_true,
-    read_described,
-    read_frame,
-    write_frame,
-    write_text,
-)
+from tacit.records import Origin, designs, files
 
 number_commands = commands.CommandGroup(
     "Scramble numbers, and estimate from scrambled ones.\n\n"
@@ -103,9 +93,9 @@ def new(
     Example: [bold]tacit numbers new square_wave --epsilon 2 --low 0 --high 100
     --out wave.json[/bold]
     """
-    check_apart(out)
+    files.check_apart(out)
     scrambling = parameters.of_family(family)
-    write_text(out, scrambling.to_json())
+    files.write_text(out, scrambling.to_json())
     echo(f"wrote {out}: {scrambling}")
 
 
@@ -140,14 +130,14 @@ def group(
     """
     import yaml
 
-    check_apart(out, file)
+    files.check_apart(out, file)
     coin = quantitative.as_matrix(_read(file), range(low, high + 1))
     groups = {"groups": [{"questions": [question], **coin.to_dict()}]}
     text = yaml.safe_dump(groups, default_flow_style=None, sort_keys=False, allow_unicode=True)
     if out is None:
         echo(text, nl=False)
         return
-    write_text(out, text)
+    files.write_text(out, text)
     echo(f"wrote {out}: {number_of(len(coin.rows), 'possible report')}")
 
 
@@ -168,16 +158,15 @@ def scramble_file(
     --out reported.csv[/bold]
     """
     scrambling = _read(file)
-    check_out(out, data, file)
-    check_true(data, "scramble true numbers")
-    true, answered = _numbers(data, column)
+    files.check_out(out, data, file)
+    designs.check_true(data, "scramble true numbers")
+    true, answered = _numbers(data, files.read_frame(data), column)
     rng = None if seed is None else np.random.default_rng(seed)
     reported = np.zeros(len(true))
-    reported[answered] = _at(
-        data, column, lambda: quantitative.scramble(true[answered], scrambling, rng)
-    )
+    with _errors_of(data, column):
+        reported[answered] = quantitative.scramble(true[answered], scrambling, rng)
     table = pa.table({column: pa.array(reported, mask=~answered)})
-    write_frame(out, table, Origin(scrambling.fingerprint), private=True)
+    files.write_frame(out, table, Origin(scrambling.fingerprint), private=True)
     echo(f"wrote {out}: {number_of(len(true), 'record')}")
     if not answered.all():
         missing = number_of(int((~answered).sum()), "missing answer")
@@ -204,11 +193,20 @@ def estimate_numbers(
     scrambling = _read(file)
     if bins is not None and people.arguments:
         raise DataError("--bins goes without --weights, --strata and --clusters")
-    if not check_origin(data, Origin(scrambling.fingerprint), str(file)):
+    if not designs.check_origin(data, Origin(scrambling.fingerprint), str(file)):
         note(f"{data} does not say how it was scrambled; make sure that it was by {file}")
-    reported, answered = _numbers(data, column)
-    numbers, sample = reported[answered], _sample(people, data, answered)
-    estimates = _at(data, column, lambda: _estimates(numbers, scrambling, bins, sample))
+    frame = files.read_frame(data)
+    reported, answered = _numbers(data, frame, column)
+    sample = people.arguments
+    for argument, name in sample.items():
+        if isinstance(name, str):
+            cells = _column(data, frame, name).filter(pa.array(answered))
+            sample[argument] = cells.combine_chunks()
+    with _errors_of(data, column):
+        moments = (quantitative.mean, quantitative.variance)
+        estimates = [moment(reported[answered], scrambling, **sample) for moment in moments]
+        if bins is not None:
+            estimates.append(quantitative.distribution(reported[answered], scrambling, bins))
     missing = int((~answered).sum())
     named = [
         replace(estimate, name=f"{estimate.name} of {column}", n_left_out=missing)
@@ -217,29 +215,8 @@ def estimate_numbers(
     output.show_estimates("number-estimates", scrambling.fingerprint, named)
 
 
-def _sample(people: DrawnPeople, data: Path, answered: Mask) -> dict[str, Any]:
-    """The columns of the sample, of the records that have a number."""
-    sample = people.arguments
-    frame: Any = read_frame(data) if sample else None
-    for argument, name in sample.items():
-        if isinstance(name, str):
-            _check_column(data, frame, name)
-            sample[argument] = frame[name].filter(pa.array(answered)).combine_chunks()
-    return sample
-
-
-def _estimates(
-    reported: Array, scrambling: Scrambling, bins: int | None, sample: dict[str, Any]
-) -> list[Estimate]:
-    moments = (quantitative.mean, quantitative.variance)
-    estimates = [moment(reported, scrambling, **sample) for moment in moments]
-    if bins is not None:
-        estimates.append(quantitative.distribution(reported, scrambling, bins))
-    return estimates
-
-
 def _read(file: Path) -> Scrambling:
-    return read_described(file, quantitative.scrambling_from_json, "scrambling")
+    return designs.read_described(file, quantitative.scrambling_from_json, "scrambling")
 
 
 def _cards(text: str) -> Any:
@@ -258,24 +235,25 @@ def _cards(text: str) -> Any:
     return shares
 
 
-def _numbers(data: Path, column: str) -> tuple[Array, Mask]:
+def _numbers(data: Path, frame: Any, column: str) -> tuple[Array, Mask]:
     """A column of numbers, and where it is not missing."""
-    frame = read_frame(data)
-    _check_column(data, frame, column)
-    if not is_numeric(frame[column]):
+    cells = _column(data, frame, column)
+    if not is_numeric(cells):
         raise DataError(f"{data}: column {column!r} is not a column of numbers")
-    values = numbers(frame[column])
+    values = numbers(cells)
     return values, ~np.isnan(values)
 
 
-def _check_column(data: Path, frame: Any, name: str) -> None:
+def _column(data: Path, frame: Any, name: str) -> Any:
     if frame.column_names.count(name) != 1:
         raise DataError(f"{data}: {unknown('column', name, frame.column_names)}")
+    return frame[name]
 
 
-def _at(data: Path, column: str, work: Callable[[], Any]) -> Any:
-    """The result of `work`; its errors name the file and the column."""
+@contextmanager
+def _errors_of(data: Path, column: str) -> Iterator[None]:
+    """Errors name the file and the column."""
     try:
-        return work()
+        yield
     except TacitError as error:
         raise type(error)(f"{data}: column {column!r}: {error}") from None

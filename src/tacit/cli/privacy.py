@@ -17,16 +17,7 @@ from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError
 from tacit.reconstruction import reconstruct
-from tacit.records import (
-    check_apart,
-    check_figure,
-    check_out,
-    read_described,
-    read_design,
-    read_text,
-    write_frame,
-    write_text,
-)
+from tacit.records import designs, files
 
 if TYPE_CHECKING:
     from tacit.privacy import Comparison, Limits, Report
@@ -76,11 +67,11 @@ def privacy(
     from tacit.privacy import Limits
     from tacit.privacy.prior import prior_from_json
 
-    design = read_design(design_file)
+    design = designs.read_design(design_file)
     sources = (design_file, prior, reported, rules)
-    check_apart(html, *sources)
-    check_figure(figure, *sources)
-    check_out(out, *sources)
+    files.check_apart(html, *sources)
+    files.check_figure(figure, *sources)
+    files.check_out(out, *sources)
     if compare and (rules, repeat, html) != (None, None, None):
         raise DataError("--compare goes without --rules, --repeat and --html")
     records = given_source(reported, database)
@@ -92,7 +83,7 @@ def privacy(
     elif prior is not None:
         if prior.suffix.lower() in (".csv", ".gz", ".parquet"):
             raise FileError(f"{prior}: a prior is a JSON file; give reported records as --reported")
-        known_prior = read_described(prior, prior_from_json, "prior")
+        known_prior = designs.read_described(prior, prior_from_json, "prior")
     limits = Limits(level=output.level, rng=np.random.default_rng(seed))
     result: Report | Comparison
     if compare:
@@ -100,11 +91,11 @@ def privacy(
     else:
         result = _measured(design_file, design, known_prior, limits, rules, repeat)
         if html is not None:
-            write_text(html, result.to_html())
+            files.write_text(html, result.to_html())
     if figure is not None:
         show.write_figure(figure, result.plot())
     if out is not None:
-        write_frame(out, result.to_frame("pyarrow"))
+        files.write_frame(out, result.to_frame("pyarrow"))
     output.show(result)
 
 
@@ -121,8 +112,8 @@ def _measured(
     from tacit.privacy.report_text import wording_of
     from tacit.survey import read_published
 
-    published = [] if rules is None else read_described(rules, rules_from_json, "rules")
-    content = json.loads(read_text(design_file))
+    published = [] if rules is None else designs.read_described(rules, rules_from_json, "rules")
+    content = json.loads(designs.read_text(design_file))
     wording = None
     if content.get("tacit") == "published-survey":
         survey = read_published(design_file).survey

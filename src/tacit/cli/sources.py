@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,19 +19,7 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.sampling import ERROR_METHODS
-from tacit.records import (
-    PatternTable,
-    answers_of,
-    check_apart,
-    check_origin,
-    count_answers,
-    count_codes,
-    count_records,
-    is_database,
-    read_design,
-    read_design_origin,
-    with_columns,
-)
+from tacit.records import count_codes, designs, engines, files, patterns
 from tacit.records.count_file import counts_of_design
 from tacit.records.paths import ARROW, is_counts, record_files
 
@@ -69,12 +57,15 @@ class ReportedRecords:
     @cached_property
     def design(self) -> Design:
         """The design."""
-        return read_design(self.design_file)
+        return designs.read_design(self.design_file)
 
     @cached_property
     def source(self) -> Path | str:
-        """The file or the database."""
-        return needed_source(self.data, self.database)
+        """The file or the database that was given, else the database that TACIT_DATABASE names."""
+        source = given_source(self.data, self.database) or os.environ.get("TACIT_DATABASE")
+        if not source:
+            raise DataError("no records: give a file of reported records or a --database")
+        return source
 
     @property
     def files(self) -> tuple[Path | None, Path]:
@@ -84,10 +75,10 @@ class ReportedRecords:
     def design_with(self, target: str, out: Path, *read: Path | None) -> Design:
         """The design; raise if it has no such target, or if `out` is one of the files read."""
         self.design.schema.index(target)
-        check_apart(out, *self.files, *read)
+        files.check_apart(out, *self.files, *read)
         return self.design
 
-    def counted(self, other: Path | None = None) -> PatternTable:
+    def counted(self, other: Path | None = None) -> patterns.PatternTable:
         """Count the records, or those of another file of this design."""
         return counted(self.design_file, self.design, other or self.source)
 
@@ -96,31 +87,19 @@ def given_source(data: Path | None, database: str | None) -> Path | str | None:
     """The file or the database that was given, if any."""
     if data is not None and database is not None:
         raise DataError(f"give the records {data} or --database, not both")
-    if data is not None and is_database(data):
+    if data is not None and designs.is_database(data):
         raise DataError(f"{data}: is a database of responses; give it as --database {data}")
     return data if data is not None else database
 
 
-def needed_source(data: Path | None, database: str | None) -> Path | str:
-    """The file or the database that was given, else the database that TACIT_DATABASE names."""
-    source = given_source(data, database) or os.environ.get("TACIT_DATABASE")
-    if not source:
-        raise DataError("no records: give a file of reported records or a --database")
-    return source
-
-
 def counted(
     design_file: Path, design: Design, records: Path | str, schema: Schema | None = None
-) -> PatternTable:
+) -> patterns.PatternTable:
     """Count the reported records of this design, in a file (Path) or a database (str).
 
     `schema` is given if it is not the design's.
     """
-    schema = design.reported if schema is None else schema
-    if isinstance(records, str) and "#" in records:  # a table, not the database of a service
-        with show.progress("counting") as tell:
-            return count_records(records, schema, tell)
-    if isinstance(records, str):
+    if isinstance(records, str) and "#" not in records:  # the database of a service, not a table
         from tacit.survey import read_published
 
         published = read_published(design_file)
@@ -129,11 +108,13 @@ def counted(
         if not len(codes):
             raise DataError(f"no answers yet to {design_file} in this database")
         return count_codes(codes, design.reported)
-    if is_counts(records):
-        return answers_of(counts_of_design(records, design.fingerprint), design.reported)
-    check_made_by(design_file, record_files(records), str(records))
+    if isinstance(records, Path):
+        if is_counts(records):
+            counts = counts_of_design(records, design.fingerprint)
+            return patterns.answers_of(counts, design.reported)
+        check_made_by(design_file, record_files(records), str(records))
     with show.progress("counting") as tell:
-        return count_records(records, schema, tell)
+        return engines.count_records(records, schema or design.reported, tell)
 
 
 def is_stored(records: Path | str) -> bool:
@@ -141,19 +122,12 @@ def is_stored(records: Path | str) -> bool:
     return is_counts(records) if isinstance(records, Path) else "#" not in records
 
 
-def widened(design: Design, records: Path | str, columns: Sequence[str]) -> Design:
-    """The design with these columns of the records as attributes that are not disguised."""
-    if is_stored(records):
-        for name in columns:
-            design.schema.index(name)
-    return with_columns(records, design, columns) if columns else design
-
-
 def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
     """Raise if a file holds reports of another design; note if one does not name its design."""
-    origin = read_design_origin(design_file)
+    origin = designs.read_design_origin(design_file)
     noted = [
-        path.suffix not in ARROW and check_origin(path, origin, str(design_file)) for path in files
+        path.suffix not in ARROW and designs.check_origin(path, origin, str(design_file))
+        for path in files
     ]
     if not all(noted):
         note(f"{shown} does not say which design made it; make sure that {design_file} did")
@@ -176,22 +150,16 @@ class DrawnPeople:
 
     def __post_init__(self) -> None:
         """Raise for an unknown method of errors, and for one without a sample."""
-        if self.errors is None:
-            return
-        if self.errors not in ERROR_METHODS:
+        if self.errors is not None and self.errors not in ERROR_METHODS:
             raise DataError(unknown("errors", self.errors, ERROR_METHODS))
-        if not self._columns():
+        if list(self.arguments) == ["errors"]:
             raise DataError("--errors goes with --weights, --strata or --clusters")
-
-    def _columns(self) -> dict[str, Any]:
-        names = ("weights", "strata", "clusters")
-        return {n: getattr(self, n) for n in names if getattr(self, n) is not None}
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `reconstruct` that the options stand for."""
-        errors = {} if self.errors is None else {"errors": ERROR_METHODS[self.errors]}
-        return self._columns() | errors
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        return given | ({"errors": ERROR_METHODS[self.errors]} if self.errors else {})
 
 
 @dataclass(frozen=True)
@@ -205,8 +173,10 @@ class DrawnSample(DrawnPeople):
         "stratum has.",
     )
 
-    def _columns(self) -> dict[str, Any]:
-        return super()._columns() | ({} if self.fpc is None else {"fpc": _number(self.fpc)})
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `reconstruct`; a population is a number or a column."""
+        return super().arguments | ({"fpc": _number(self.fpc)} if self.fpc is not None else {})
 
     def reconstructed(
         self, records: ReportedRecords, columns: Sequence[str] = ()
@@ -216,9 +186,12 @@ class DrawnSample(DrawnPeople):
         `columns` are undisguised columns that are used as attributes.
         """
         design_file, design, source = records.design_file, records.design, records.source
-        if not self._columns():
-            wide = widened(design, source, columns)
-            plain = count_answers(
+        if not self.arguments:
+            if is_stored(source):
+                for name in columns:
+                    design.schema.index(name)
+            wide = engines.with_columns(source, design, columns) if columns else design
+            plain = patterns.count_answers(
                 lambda schema: counted(design_file, design, source, schema), wide.reported
             )
             return Reconstruction(plain, wide)
