@@ -14,8 +14,9 @@ from tacit.cli.options import Output
 from tacit.cli.sources import counted
 from tacit.compliance.mixture import MixtureResult
 from tacit.compliance.noncompliance import NoncomplianceModel
-from tacit.errors import DataError
+from tacit.errors import DataError, FileError
 from tacit.records import count_answers, read_design
+from tacit.survey import read_published
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,6 @@ def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
 
 def _control(design_file: Path) -> models.Careless:
     """The model with the control question of a published survey, if there is one."""
-    from tacit.errors import FileError
-    from tacit.survey import read_published
-
     try:
         survey = read_published(design_file).survey
     except FileError:

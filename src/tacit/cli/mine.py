@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,11 @@ from tacit.cli.models import Seed, check_synthesis, write_synthetic
 from tacit.cli.options import Format, Output
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
-from tacit.mine import summaries
+from tacit.mine import latent_class, summaries
+from tacit.mine.tree import view
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table
-from tacit.records import check_apart, check_figure, check_out, write_frame, write_text
-
-if TYPE_CHECKING:
-    from tacit.records import PatternTable
+from tacit.records import PatternTable, files
 
 mine_commands = commands.CommandGroup(
     "Learn a model from reported records.\n\n"
@@ -71,7 +69,7 @@ def naive_bayes(
     interval = f"{show.percent(output.level)} interval"
     heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
     tables = [model.prior().to_table(output.level), Table(heads, rows, align="lllrrr")]
-    write_text(out, mine.model_to_json(model), private=True)
+    files.write_text(out, mine.model_to_json(model), private=True)
     output.say(f"wrote {out}: naive Bayes for {target}\n")
     output.show(show.Printout(content, tables, columns))
 
@@ -125,10 +123,8 @@ def tree(
 
     Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
     """
-    from tacit.mine.tree.view import TreeRules
-
     design = records.design_with(target, out, prune)
-    check_figure(figure, *records.files, prune)
+    files.check_figure(figure, *records.files, prune)
     if figure is not None and figure.resolve() == out.resolve():
         raise FileError(f"{figure}: is where the model goes; draw to another file")
     data = records.data
@@ -151,8 +147,8 @@ def tree(
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
     if figure is not None:
         show.write_figure(figure, model.plot())
-    write_text(out, mine.model_to_json(model), private=True)
-    rules = TreeRules(summaries.strongest_rules(model.rules(estimated_on)))
+    files.write_text(out, mine.model_to_json(model), private=True)
+    rules = view.TreeRules(summaries.strongest_rules(model.rules(estimated_on)))
     output.say(
         f"wrote {out}: decision tree for {target}, from "
         f"{number_of(content['n_records'], 'reported record')}, by {content['criterion']}",
@@ -222,7 +218,7 @@ def forest(
         leaves=model.get_n_leaves(),
         importances=importances.columns(),
     )
-    write_text(out, mine.model_to_json(model), private=True)
+    files.write_text(out, mine.model_to_json(model), private=True)
     leaves = number_of(content["leaves"], "leaf", "leaves")
     output.say(
         f"wrote {out}: forest for {target}, from "
@@ -276,7 +272,7 @@ def rules(
     rates = {"fdr": mine.FalseDiscovery, "familywise": mine.FamilyWise}
     error_control = rates[control](error) if control in rates else mine.PlainThreshold()
     as_json = out is not None and out.suffix.lower() == ".json"
-    (check_apart if as_json else check_out)(out, *records.files)
+    (files.check_apart if as_json else files.check_out)(out, *records.files)
     patterns, others = records.counted(), None
     if split:
         patterns, others = mine.split_records(patterns, design, np.random.default_rng(seed))
@@ -295,9 +291,9 @@ def rules(
     mined = mine.association_rules(itemsets, min_confidence)
     if out is not None:
         if as_json:
-            write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
+            files.write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
         else:
-            write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
+            files.write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
         output.say(f"wrote {out}: {number_of(len(mined), 'association rule')}")
     table = mined.to_table(level).cut(STRONGEST, "rule", "--json and --out have all")
     table = replace(table, title=f"{itemsets.claim}\n{table.title}\n")
@@ -327,11 +323,9 @@ def clusters(
 
     Example: [bold]tacit mine clusters survey.json reported.csv --out classes.json[/bold]
     """
-    from tacit.mine.latent_class import selection_table
-
-    check_apart(out, *records.files)
+    files.check_apart(out, *records.files)
     if table is not None:
-        check_out(table, *records.files)
+        files.check_out(table, *records.files)
         if table.resolve() == out.resolve():
             raise FileError(f"{table}: is where the model goes; write the table to another file")
     patterns = records.counted()
@@ -341,11 +335,11 @@ def clusters(
         model.fit(patterns, progress=tell)
     content = summaries.classes_summary(model, output.level)
     if table is not None:
-        write_frame(table, pa.table(model.profiles_.columns(output.level)))
-    write_text(out, mine.model_to_json(model), private=True)
+        files.write_frame(table, pa.table(model.profiles_.columns(output.level)))
+    files.write_text(out, mine.model_to_json(model), private=True)
     profiles = model.profiles_.to_table()
     output.say(f"wrote {out}: {profiles.title}\n")
-    tables = [selection_table(model.selection_)] if model.selection_ else []
+    tables = [latent_class.selection_table(model.selection_)] if model.selection_ else []
     tables.append(replace(profiles, title=""))
     columns = model.profiles_.columns(output.level)
     output.show(show.Printout(content, tables, columns))
@@ -376,20 +370,20 @@ def joint(
 
     Example: [bold]tacit mine joint survey.json reported.csv --out joint.json[/bold]
     """
-    check_apart(out, *reported.files)
+    files.check_apart(out, *reported.files)
     check_synthesis(synthesize, records)
     written = [path.resolve() for path in (out, table, records) if path is not None]
     if len(set(written)) < len(written):
         raise FileError("--out, --table and --records name the same file; give each its own")
     for path in (table, records):
-        check_out(path, *reported.files)
+        files.check_out(path, *reported.files)
     model = mine.ChowLiuTree(reported.design, error)
     model.check_arguments()
     model.fit(reported.counted())
     fidelity = model.fidelity()
     if table is not None:
-        write_frame(table, pa.table(model.model_.edge_columns()))
-    write_text(out, mine.model_to_json(model), private=True)
+        files.write_frame(table, pa.table(model.model_.edge_columns()))
+    files.write_text(out, mine.model_to_json(model), private=True)
     if synthesize is not None and records is not None:
         write_synthetic(model, synthesize, records, seed)
     tree, notes = model.model_, [*model.notes(), *fidelity.notes()]

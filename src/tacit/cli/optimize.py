@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from typer import Argument, Option
@@ -16,13 +16,12 @@ from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import FileError, SchemaError
+from tacit.optimize import ChosenChannel, Exact, Spea2, Square, Warner, front, robustness
+from tacit.optimize.problem import SearchMethod
+from tacit.optimize.spea2 import SearchState
 from tacit.output.json_documents import parse_json
 from tacit.reconstruction import Estimate, em, reconstruct
 from tacit.records import check_apart, check_figure, read_described, write_text
-
-if TYPE_CHECKING:
-    from tacit.optimize import ChosenChannel
-    from tacit.optimize.problem import SearchMethod
 
 SURVEYS = (".yaml", ".yml")
 #: Rows of the table on the screen.
@@ -51,8 +50,6 @@ class SearchOptions:
 
     def chosen(self) -> SearchMethod:
         """The method; a search by Spea2 continues from its file and is saved there."""
-        from tacit.optimize import Exact, Spea2, Square, Warner
-
         if self.method == "spea2":
             return Spea2(generations=self.generations, seed=self.seed, **self._resumed())
         if self.resume is not None:
@@ -62,13 +59,11 @@ class SearchOptions:
         return Warner() if self.method == "warner" else Square(self.points, seed=self.seed)
 
     def _resumed(self) -> dict[str, Any]:
-        from tacit.optimize.spea2 import SearchState
-
-        path = self.resume
+        path, state = self.resume, None
         if path is None:
             return {}
-        exists = path.exists()
-        state = read_described(path, SearchState.from_json, "search") if exists else None
+        if path.exists():
+            state = read_described(path, SearchState.from_json, "search")
 
         def keep(state: SearchState) -> None:
             write_text(path, state.to_json())
@@ -117,8 +112,6 @@ def optimize(
 
     Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
     """
-    from tacit.optimize import Exact, Square, front, robustness  # SciPy's solvers are slow to start
-
     # All errors in the options come before a long search.
     if privacy is not None and error is not None:
         raise SchemaError("--privacy and --error: pick by one of them, not by both")

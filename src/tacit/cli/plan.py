@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 from typer import Argument, Option
 
+from tacit import plan as planner
 from tacit.cli import show
 from tacit.cli.arguments import Picture, table_out
 from tacit.cli.commands import typed
 from tacit.cli.options import Output
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
+from tacit.plan.subject import family_of_text, shares_of_texts
 from tacit.records import check_figure, check_out, write_frame
 
 
@@ -129,9 +131,6 @@ def plan(
 
     Example: [bold]tacit plan related --compare optimal,forced --respondents 1000[/bold]
     """
-    from tacit import plan as planner  # SciPy is slow to start
-    from tacit.plan.subject import family_of_text, shares_of_texts
-
     files = [] if subject in FAMILIES else [Path(subject)]
     check_figure(figure, *files)
     check_out(out, *files)

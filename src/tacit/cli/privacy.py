@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import numpy as np
 from typer import Option
@@ -16,14 +16,14 @@ from tacit.cli.options import Output
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.core.design import Design
 from tacit.errors import DataError, FileError
+from tacit.privacy import Comparison, Limits, Report, compare_schemes, prior_of, report
+from tacit.privacy.comparison import THETAS, Point
+from tacit.privacy.prior import prior_from_json
+from tacit.privacy.published_model import rules_from_json
+from tacit.privacy.report_text import wording_of
 from tacit.reconstruction import reconstruct
 from tacit.records import designs, files
-
-if TYPE_CHECKING:
-    from tacit.privacy import Comparison, Limits, Report
-
-
-Seed = Annotated[int, Option(min=0, help="Seed of the random draws.")]
+from tacit.survey import read_published
 
 
 def privacy(
@@ -42,7 +42,7 @@ def privacy(
     repeat: int | None = Option(
         None, min=1, help="How often one person takes part; of a survey, its waves if left out."
     ),
-    seed: Seed = 0,
+    seed: int = Option(0, min=0, help="Seed of the random draws."),
     compare: bool = Option(
         False,
         "--compare",
@@ -64,9 +64,6 @@ def privacy(
 
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
     """
-    from tacit.privacy import Limits
-    from tacit.privacy.prior import prior_from_json
-
     design = designs.read_design(design_file)
     sources = (design_file, prior, reported, rules)
     files.check_apart(html, *sources)
@@ -107,11 +104,6 @@ def _measured(
     rules: Path | None,
     repeat: int | None,
 ) -> Report:
-    from tacit.privacy import report
-    from tacit.privacy.published_model import rules_from_json
-    from tacit.privacy.report_text import wording_of
-    from tacit.survey import read_published
-
     published = [] if rules is None else designs.read_described(rules, rules_from_json, "rules")
     content = json.loads(designs.read_text(design_file))
     wording = None
@@ -127,9 +119,6 @@ def _measured(
 
 
 def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:
-    from tacit.privacy import Comparison, compare_schemes, prior_of
-    from tacit.privacy.comparison import THETAS, Point
-
     stacked = prior_of(prior, design, limits.rng, limits.priors)
     points: list[Point] = []
     with show.progress("comparing") as tell:

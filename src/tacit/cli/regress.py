@@ -7,6 +7,7 @@ from typing import Any
 
 from typer import Option
 
+from tacit import regression
 from tacit.cli import show
 from tacit.cli.arguments import table_out
 from tacit.cli.options import Output
@@ -40,8 +41,6 @@ def regress(
 
     Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ job" --effects[/bold]
     """
-    from tacit import regression
-
     if linear and (ordered or robust or effects):
         raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")
     check_out(out, records.data)

@@ -11,6 +11,7 @@ from tacit.core.imports import optional_imports
 from tacit.errors import DataError, FileError
 from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
+from tacit.survey import read_published
 
 
 def report(
@@ -25,8 +26,6 @@ def report(
 
     Example: [bold]tacit report published.json --database survey.db --out report.pdf[/bold]
     """
-    from tacit.survey import read_published
-
     kind = out.suffix.lower()
     if kind not in (".html", ".htm", ".pdf"):
         raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,6 @@ from typer import echo
 
 from tacit.output.rounding import finite
 from tacit.output.table import Table, cell_text, latex_of, markdown_of, table_of
-from tacit.records import Progress as Tell
 from tacit.records import write_bytes
 
 if TYPE_CHECKING:
@@ -226,17 +225,20 @@ def percent(level: float) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Tell]:
-    """A progress bar on standard error, on a terminal and after a second of work."""
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """A progress bar on standard error, on a terminal and after a second of work.
+
+    Yields a function of the share that is done and, if it changes, of what is shown beside it.
+    """
     errors = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=errors, transient=True)
     task = bar.add_task(what, total=None)  # a pulse, until the share that is done is known
     start = time.monotonic()
 
-    def tell(done: float) -> None:
+    def tell(done: float, what: str = what) -> None:
         if not math.isnan(done):
-            bar.update(task, completed=done, total=1.0)
+            bar.update(task, completed=done, total=1.0, description=what)
         if errors.is_terminal and not bar.live.is_started and time.monotonic() - start > PATIENCE:
             bar.start()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -19,13 +19,11 @@ from tacit.cli import show
 from tacit.cli.arguments import DatabaseOption, PublishedFile, open_store
 from tacit.core.arrays import Codes
 from tacit.core.conditions import DOES_NOT_APPLY, applies
+from tacit.core.disguise import disguise
 from tacit.errors import ServiceError
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
-
-if TYPE_CHECKING:
-    from tacit.survey import Published
-
+from tacit.survey import Published, read_published
 
 # Simulated respondents: the requests of their devices, sent over HTTP.
 
@@ -147,8 +145,6 @@ def simulate(
 
     Example: [bold]tacit survey simulate published.json --database trial.db[/bold]
     """
-    from tacit.survey import read_published
-
     published = read_published(file)
     # The address of the survey's page is good, too.
     address = url.partition("/s/")[0].rstrip("/") if url else _address()
@@ -193,8 +189,6 @@ def _answer(
     published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
-    from tacit.core.disguise import disguise
-
     reported = disguise(true, published.design, rng)
     waiting = f"waiting for a server at {address}; start it with tacit serve"
     await_survey(address, published, lambda: echo(waiting, err=True))
