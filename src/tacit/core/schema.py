@@ -8,9 +8,9 @@ are not, nor are "1" and "1.0".
 from __future__ import annotations
 
 import inspect
-import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,8 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.errors import FileError, SchemaError, unknown
-from tacit.output.json_documents import parse_json
+from tacit.errors import SchemaError, unknown
 
 Label = str | int | bool | float
 T = TypeVar("T")
@@ -69,10 +68,8 @@ class Attribute:
         self._set("edges", tuple(as_edge(edge, name) for edge in cuts))
         self._set("aliases", tuple(aliases))
         self._check_categories()
-        missing_label = (
-            None if missing is None else self.categories[self.code(missing, "as missing of")]
-        )
-        self._set("missing", missing_label)
+        code = None if missing is None else self.code(missing, "as missing of")
+        self._set("missing", None if code is None else self.categories[code])
         if self.edges:
             self._check_edges()
 
@@ -131,9 +128,8 @@ class Attribute:
             raise SchemaError(
                 f"attribute {self.name!r}: needs 2 or more categories, got {self.size}"
             )
-        if len({text(label) for label in self.categories}) < self.size:
-            texts = [text(label) for label in self.categories]
-            twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+        ((twice, times),) = Counter(map(text, self.categories)).most_common(1)
+        if times > 1:
             raise SchemaError(
                 f"attribute {self.name!r}: categories must be distinct as text, "
                 f"{twice!r} comes more than once"
@@ -156,7 +152,7 @@ class Attribute:
                 raise SchemaError(f"{at}: categories of a binned attribute must be text: {label!r}")
 
 
-#: Learns a binned attribute from its name and the values of a column (see `Quantiles` and `Edges`).
+#: Learns a binned attribute from its name and the values of a column (see `quantiles` and `edges`).
 BinningRule = Callable[[str, Array], Attribute]
 
 
@@ -254,10 +250,10 @@ class Schema:
         """The position of an attribute; an error that names the nearest one."""
         if name not in self:
             raise SchemaError(unknown("attribute", name, self.names))
-        return self._places[name]
+        return self._positions[name]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def _positions(self) -> dict[str, int]:
         return {name: position for position, name in enumerate(self.names)}
 
     def subset(self, names: Iterable[str]) -> Schema:
@@ -272,7 +268,7 @@ class Schema:
         return self.attributes[self.index(name)]
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._places
+        return isinstance(name, str) and name in self._positions
 
     def __len__(self) -> int:
         return len(self.attributes)
@@ -284,10 +280,6 @@ class Schema:
         """Plain values, ready for JSON."""
         return {"attributes": [attribute.to_dict() for attribute in self.attributes]}
 
-    def to_json(self) -> str:
-        """JSON text; from_json gives back an equal schema."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
-
     @classmethod
     def from_dict(cls, plain: object) -> Schema:
         """The schema that to_dict wrote; an error names the place that is wrong."""
@@ -295,14 +287,6 @@ class Schema:
         if not isinstance(listed, list):
             raise SchemaError(f"attributes: must be a list, got {type(listed).__name__}")
         return cls([_attribute(item, f"attributes[{i}]") for i, item in enumerate(listed)])
-
-    @classmethod
-    def from_json(cls, source: str) -> Schema:
-        """The schema that to_json wrote."""
-        try:
-            return cls.from_dict(parse_json(source, "schema"))
-        except FileError as error:
-            raise SchemaError(str(error)) from None
 
     @classmethod
     def infer(
@@ -322,19 +306,16 @@ class Schema:
 
         rules = bins or {}
         records = frames.open_frame(frame)
-        _check_options(rules, max_categories)
-        for name in rules:
-            if name not in records.columns:
-                raise SchemaError(unknown("column", name, records.columns, " in bins"))
-        columns = {name: frames.column(records, name) for name in records.columns}
-        return cls(
-            [
+        _check_options(rules, max_categories, records.columns)
+        attributes = []
+        for name in records.columns:
+            column, bin_it = frames.column(records, name), f"pass bins={{{name!r}: quantiles(5)}}"
+            attributes.append(
                 _binned(name, column, rules[name], missing)
                 if name in rules
-                else _listed(name, column, missing, max_categories, _bin(name))
-                for name, column in columns.items()
-            ]
-        )
+                else _listed(name, column, missing, max_categories, f"{bin_it} {_FROM_HERE}")
+            )
+        return cls(attributes)
 
 
 def _fields(
@@ -370,63 +351,45 @@ def _attribute(plain: object, where: str) -> Attribute:
 # encode() applies it to numeric columns anywhere.
 
 
-@dataclass(frozen=True)
-class Quantiles:
-    """Cut at the 1/n, ..., (n-1)/n quantiles: the smallest v with F(v) >= i/n.
+def median() -> BinningRule:
+    """Two categories, at most the median and above it."""
+    return quantiles(2)
 
+
+def quantiles(n: int) -> BinningRule:
+    """Up to n categories of about equally many records.
+
+    The cuts are the 1/n, ..., (n-1)/n quantiles: the smallest v with F(v) >= i/n.
     Where F(v) = i/n exactly, the midpoint of v and the next value, so n = 2 is the usual median.
     Edges with no value between them collapse and none reaches the largest value, so every
     category is held by at least one record. A constant column is an error.
     Hyndman and Fan (1996), definition 2.
     """
+    if type(n) is not int or n < 2:
+        raise SchemaError(f"quantiles: n must be an integer of 2 or more, got {n!r}")
 
-    n: int
-
-    def __post_init__(self) -> None:
-        if type(self.n) is not int or self.n < 2:
-            raise SchemaError(f"quantiles: n must be an integer of 2 or more, got {self.n!r}")
-
-    def __call__(self, name: str, values: Array, /) -> Attribute:
-        """The attribute cut at these quantiles of its values."""
+    def rule(name: str, values: Array) -> Attribute:
         seen = np.unique(_finite(name, values))
         if len(seen) < 2:
             raise SchemaError(f"column {name!r} is constant ({_shown(seen[0])}): nothing to cut")
-        at = np.arange(1, self.n) / self.n
-        cuts = _apart(np.quantile(values, at, method="averaged_inverted_cdf"), seen).tolist()
-        return Attribute(name, _labels(cuts), edges=cuts)
+        cuts = np.quantile(values, np.arange(1, n) / n, method="averaged_inverted_cdf")
+        points = _apart(cuts, seen).tolist()
+        return Attribute(name, _labels(points), edges=points)
 
-
-@dataclass(frozen=True)
-class Edges:
-    """Cut at given points, with readable categories unless given."""
-
-    cuts: tuple[float, ...]
-    labels: tuple[str, ...] | None = None
-
-    def __call__(self, name: str, values: Array, /) -> Attribute:
-        """The attribute with these edges, whatever the values."""
-        labels = _labels(self.cuts) if self.labels is None else self.labels
-        return Attribute(name, labels, edges=self.cuts)
-
-
-def median() -> BinningRule:
-    """Two categories, at most the median and above it."""
-    return Quantiles(2)
-
-
-def quantiles(n: int) -> BinningRule:
-    """Up to n categories of about equally many records."""
-    return Quantiles(n)
+    return rule
 
 
 def edges(cuts: Iterable[float], labels: Iterable[str] | None = None) -> BinningRule:
     """Categories between given cut points; one label more than cuts where labels are given."""
-    named = None if labels is None else tuple(in_order(labels, "edges: labels"))
-    points = in_order(cuts, "edges: cuts")
-    rule = Edges(tuple(as_edge(cut, "edges") for cut in points), named)
-    if not rule.cuts:
+    points = [as_edge(cut, "edges") for cut in in_order(cuts, "edges: cuts")]
+    if not points:
         raise SchemaError("edges: needs at least one cut point")
-    rule("edges", np.empty(0))
+    named = _labels(points) if labels is None else list(in_order(labels, "edges: labels"))
+    Attribute("edges", named, edges=points)  # its errors are raised before any column is read
+
+    def rule(name: str, values: Array) -> Attribute:
+        return Attribute(name, named, edges=points)
+
     return rule
 
 
@@ -468,7 +431,7 @@ def _shown(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e16 else repr(float(value))
 
 
-_EXAMPLE = "{'age': quantiles(5)}"
+_FROM_HERE = "(from tacit.core.schema)"
 
 
 def listed_attributes(records: object, missing: Label, most: int) -> list[Attribute]:
@@ -480,13 +443,16 @@ def listed_attributes(records: object, missing: Label, most: int) -> list[Attrib
     return [_listed(name, column, missing, most, advice) for name, column in columns]
 
 
-def _check_options(rules: object, max_categories: object) -> None:
+def _check_options(rules: object, max_categories: object, columns: Sequence[str]) -> None:
     if not isinstance(rules, Mapping):
-        raise SchemaError(f"bins must map columns to rules, such as {_EXAMPLE}, got {rules!r}")
+        example = "{'age': quantiles(5)}"
+        raise SchemaError(f"bins must map columns to rules, such as {example}, got {rules!r}")
     for name, rule in rules.items():
         if not _is_rule(rule):
             allowed = "median(), quantiles(n) or edges(cuts) of tacit.core.schema"
             raise SchemaError(f"bins: the rule of column {name!r} must be {allowed}, got {rule!r}")
+        if name not in columns:
+            raise SchemaError(unknown("column", name, columns, " in bins"))
     if not isinstance(max_categories, int | np.integer) or max_categories < 2:
         raise SchemaError(f"max_categories must be an integer of 2 or more, got {max_categories!r}")
 
@@ -557,7 +523,7 @@ def _in_order(column: Any, name: str, values: list[Any], bin_it: str) -> list[An
     if any(math.isinf(value) for value in values):
         raise SchemaError(
             f"column {name!r} holds infinite numbers; make them missing cells, or pass "
-            f"bins={{{name!r}: edges([...])}} (from tacit.core.schema)"
+            f"bins={{{name!r}: edges([...])}} {_FROM_HERE}"
         )
     if not all(value == int(value) for value in values):
         raise SchemaError(f"column {name!r} holds numbers that are not whole; {bin_it}")
@@ -572,7 +538,3 @@ def _label_for(absent: int, name: str, missing: Label | None) -> Label | None:
             "a category of their own, which is disguised like the others"
         )
     return missing if absent else None
-
-
-def _bin(name: str) -> str:
-    return f"pass bins={{{name!r}: quantiles(5)}} (from tacit.core.schema)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -111,12 +113,6 @@ def test_malformed_edges_are_refused_before_they_meet_a_column() -> None:
         edges([1], [])
 
 
-def test_rules_are_values_that_compare() -> None:
-    assert median() == quantiles(2)
-    assert edges([1, 2]) == edges((1.0, 2.0))
-    assert quantiles(3) != quantiles(4)
-
-
 def test_labels_of_close_edges_stay_distinct() -> None:
     close = edges([0.1, 0.1 + 2**-56, 1e300])("a", floats())
     assert len(set(close.categories)) == 4
@@ -124,5 +120,5 @@ def test_labels_of_close_edges_stay_distinct() -> None:
 
 def test_a_learned_attribute_is_applied_to_other_records_after_a_trip_through_json() -> None:
     learned = Schema([quantiles(4)("age", np.arange(100, dtype=np.float64))])
-    again = Schema.from_json(learned.to_json())
+    again = Schema.from_dict(json.loads(json.dumps(learned.to_dict())))
     assert encode(pl.DataFrame({"age": [-5, 30, 60, 900]}), again)[:, 0].tolist() == [0, 1, 2, 3]
