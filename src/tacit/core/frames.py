@@ -10,8 +10,7 @@ import json
 import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -28,8 +27,7 @@ _REPORTS = "tacit_reports"
 NEEDS_TRUTH = "predict() needs true answers, and these records are reports: predictions are wrong"
 
 
-@dataclass(frozen=True, eq=False)
-class Distinct:
+class Distinct(NamedTuple):
     """The distinct values of a column and, for each record, the position of its value.
 
     The last value is None, for missing cells (null or NaN), even if there are none. Values that a
@@ -76,8 +74,7 @@ def mark_reports(frame: Any, names: Iterable[str]) -> Any:
 def warn_about_reports(frame: Any, names: Iterable[str], message: str) -> None:
     """Warn if some of these columns are known to be disguised."""
     marked = getattr(frame, "attrs", {}).get(_REPORTS, [])
-    schema = getattr(frame, "schema", None)
-    metadata = getattr(schema, "metadata", None) or {}
+    metadata = getattr(getattr(frame, "schema", None), "metadata", None) or {}
     if _REPORTS.encode() in metadata:
         marked = json.loads(metadata[_REPORTS.encode()])
     if set(marked) & set(names):
@@ -148,10 +145,7 @@ def numbers(array: Any) -> Array:
     """A numeric column as floats, missing cells as NaN."""
     plain = array.cast(_value_type(array)) if pa.types.is_dictionary(array.type) else array
     floats = plain.cast(pa.float64(), safe=False)
-    if isinstance(floats, pa.ChunkedArray):
-        floats = floats.combine_chunks()
-    result: Array = floats.to_numpy(zero_copy_only=False)
-    return result
+    return np.asarray(floats, dtype=np.float64)
 
 
 def whole_numbers(array: Any) -> npt.NDArray[np.integer[Any]] | None:

@@ -56,31 +56,20 @@ def _warn(metadata: str) -> None:
     )
 
 
-#: The extra that installs a package (`pip install 'tacit-survey[extra]'`), by its import name.
-EXTRAS = {
-    "alembic": "service",
-    "argon2": "studio",
-    "duckdb": "scale",
-    "formulaic": "formula",
-    "httptools": "service",
-    "ibis": "scale",
-    "jinja2": "studio",
-    "matplotlib": "plot",
-    "pandas": "formula",
-    "prometheus_client": "service",
-    "psycopg": "postgres",
-    "pydantic_settings": "service",
-    "pyreadstat": "studio",
-    "pyspark": "spark",
-    "python_multipart": "studio",
-    "sqlalchemy": "service",
-    "starlette": "service",
-    "structlog": "service",
-    "typst": "studio",
-    "uvicorn": "service",
-    "uvloop": "service",
-    "webauthn": "studio",
+_PACKAGES = {
+    "formula": "formulaic pandas",
+    "plot": "matplotlib",
+    "postgres": "psycopg",
+    "scale": "duckdb ibis",
+    "service": (
+        "alembic httptools prometheus_client pydantic_settings sqlalchemy starlette structlog "
+        "uvicorn uvloop"
+    ),
+    "spark": "pyspark",
+    "studio": "argon2 jinja2 pyreadstat python_multipart typst webauthn",
 }
+#: The extra that installs a package (`pip install 'tacit-survey[extra]'`), by its import name.
+EXTRAS = {name: extra for extra, packages in _PACKAGES.items() for name in packages.split()}
 
 
 @contextmanager

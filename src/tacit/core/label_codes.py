@@ -125,7 +125,9 @@ def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[
     if codes is not None:
         return codes
     seen = frames.distinct(column)
-    lookup = np.array([_code_or_mark(value, attribute) for value in seen.values], dtype=np.int32)
+    missing = ABSENT if attribute.missing is None else attribute.code(attribute.missing)
+    found = [missing if value is None else attribute.find(value) for value in seen.values]
+    lookup = np.array([UNKNOWN if code is None else code for code in found], dtype=np.int32)
     codes_of_records: npt.NDArray[np.int32] = lookup[seen.positions]
     if lookup.min() < 0:
         _check_cells(codes_of_records, seen, attribute, first)
@@ -159,13 +161,6 @@ def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.intege
     return None if None in codes_of_values and codes.min() < 0 else codes
 
 
-def _code_or_mark(value: Label | None, attribute: Attribute) -> int:
-    if value is None:
-        return ABSENT if attribute.missing is None else attribute.code(attribute.missing)
-    code = attribute.find(value)
-    return UNKNOWN if code is None else code
-
-
 def _check_cells(
     codes: npt.NDArray[np.int32], seen: Distinct, attribute: Attribute, first: int
 ) -> None:
@@ -175,15 +170,17 @@ def _check_cells(
         record = int(bad.argmax())
         value = seen.values[seen.positions[record]]
         where = f" of attribute {attribute.name!r} at record {first + record} {FROM_0}"
-        hint = (
-            ""
-            if isinstance(value, str | bool | int)
-            else "; bin numbers with tacit.core.schema.edges"
-        )
-        raise DataError(unknown("category", value, attribute.categories, where) + hint)
+        raise unknown_category(value, attribute, where)
     absent = codes == ABSENT
     if absent.any():
         raise _missing_cells(absent, attribute, first)
+
+
+def unknown_category(value: object, attribute: Attribute, where: str) -> DataError:
+    """The error for a cell that is no category."""
+    whole = isinstance(value, str | bool | int)
+    hint = "" if whole else "; bin numbers with tacit.core.schema.edges"
+    return DataError(unknown("category", value, attribute.categories, where) + hint)
 
 
 def _missing_cells(
@@ -210,17 +207,15 @@ def with_no_answer(schema: Schema) -> Schema:
 
     Attributes that have a category for them, or the empty text as a category, stay as they are.
     """
-    return Schema([_with_no_answer(attribute) for attribute in schema])
-
-
-def _with_no_answer(attribute: Attribute) -> Attribute:
-    if attribute.missing is not None or attribute.find("") is not None:
-        return attribute
-    label = NO_ANSWER
-    while attribute.find(label) is not None:
-        label += "_"
-    categories = [*attribute.categories, label]
-    return Attribute(attribute.name, categories, label, attribute.edges, attribute.aliases)
+    attributes = []
+    for a in schema:
+        if a.missing is None and a.find("") is None:
+            label = NO_ANSWER
+            while a.find(label) is not None:
+                label += "_"
+            a = Attribute(a.name, [*a.categories, label], label, a.edges, a.aliases)
+        attributes.append(a)
+    return Schema(attributes)
 
 
 def absent_cells(codes: Codes, schema: Schema) -> tuple[Codes, npt.NDArray[np.bool_]]:
@@ -259,7 +254,15 @@ def _arrow(values: Sequence[Label]) -> Any:
 
 def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:
     """An array of codes, in range; copied only where its type is not unsigned."""
-    _check_shape(records, schema)
+    if records.ndim != 2 or records.shape[1] != len(schema):
+        raise DataError(
+            f"codes must be an array of records x {len(schema)} attributes, "
+            f"got shape {records.shape}"
+        )
+    if len(records) == 0:
+        raise DataError("the array holds 0 records; need at least one")
+    if np.ma.is_masked(records):
+        raise DataError("the array has masked cells; give a frame if answers are missing")
     records = np.asarray(records)  # a matrix would stay two-dimensional in every slice
     kind, order = records.dtype.kind, records.dtype.byteorder
     if kind not in "uib":
@@ -280,15 +283,3 @@ def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes
     if kind == "u" and records.dtype.isnative:
         return records
     return unsigned.astype(code_type(schema), order="F", copy=False)
-
-
-def _check_shape(records: npt.NDArray[Any], schema: Schema) -> None:
-    if records.ndim != 2 or records.shape[1] != len(schema):
-        raise DataError(
-            f"codes must be an array of records x {len(schema)} attributes, "
-            f"got shape {records.shape}"
-        )
-    if len(records) == 0:
-        raise DataError("the array holds 0 records; need at least one")
-    if np.ma.is_masked(records):
-        raise DataError("the array has masked cells; give a frame if answers are missing")

@@ -46,10 +46,11 @@ def parse_memory(text: str) -> int:
     """
     amount = _AMOUNT.fullmatch(text)
     units = {name.lower(): size for name, size in _UNITS.items()}
-    if not amount or amount[2].lower() not in units:
+    size = units.get(amount[2].lower()) if amount else None
+    if amount is None or size is None:
         allowed = ", ".join(_UNITS)
         raise DataError(f"{text!r} is no amount of memory; give one such as 500MB, in {allowed}")
-    return int(float(amount[1]) * units[amount[2].lower()])
+    return int(float(amount[1]) * size)
 
 
 def resident() -> int:
@@ -74,7 +75,7 @@ def is_limited() -> bool:
 
 def exceeded_error() -> MemoryLimitError | None:
     """The error if the limit is exceeded."""
-    return None if _watch is None or not _watch.exceeded else MemoryLimitError(_watch.message)
+    return needs_more() if _watch is not None and _watch.exceeded else None
 
 
 def needs_more() -> MemoryLimitError | None:
@@ -168,10 +169,7 @@ class _Watch:
                 self._end_process()
             if now > self._most and not self.exceeded:
                 self.exceeded = True
-                if hasattr(signal, "pthread_kill"):
-                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-                else:
-                    signal.raise_signal(signal.SIGINT)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         if self.exceeded:

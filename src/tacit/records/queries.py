@@ -24,9 +24,9 @@ import pyarrow as pa
 
 from tacit.core.arrays import Codes
 from tacit.core.frames import integers
-from tacit.core.label_codes import missing_advice
+from tacit.core.label_codes import missing_advice, unknown_category
 from tacit.core.schema import Attribute, Label, Schema, text
-from tacit.errors import DataError, MissingAnswersError, unknown
+from tacit.errors import DataError, MissingAnswersError
 from tacit.records.keys import codes_of_keys
 from tacit.records.patterns import (
     BlockTable,
@@ -117,11 +117,7 @@ def consecutive(values: dict[Label, int]) -> int | None:
 
 def unknown_value(value: object, attribute: Attribute) -> DataError:
     """The error for a cell that is no category; the engine does not know its place."""
-    where = f" of attribute {attribute.name!r}"
-    hint = (
-        "" if isinstance(value, str | bool | int) else "; bin numbers with tacit.core.schema.edges"
-    )
-    return DataError(unknown("category", value, attribute.categories, where) + hint)
+    return unknown_category(value, attribute, f" of attribute {attribute.name!r}")
 
 
 def missing_values(n: int, attribute: Attribute) -> DataError:
