@@ -5,55 +5,31 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names, warn_about_namesake
 
 if TYPE_CHECKING:
-    from tacit.core.channel import (
-        christofides,
-        crosswise,
-        forced,
-        frapp,
-        kuk,
-        mangat,
-        mangat_singh,
-        matrix,
-        related,
-        triangular,
-        truthful,
-        uniform_perturbation,
-        unrelated,
-    )
-    from tacit.core.design import Design, Group
-    from tacit.core.disguise import disguise
-    from tacit.core.schema import Attribute, Schema
-    from tacit.errors import TacitError
-    from tacit.reconstruction.reconstruct import reconstruct
-    from tacit.studio.connection import connect
+    from tacit.core.channel import christofides as christofides
+    from tacit.core.channel import crosswise as crosswise
+    from tacit.core.channel import forced as forced
+    from tacit.core.channel import frapp as frapp
+    from tacit.core.channel import kuk as kuk
+    from tacit.core.channel import mangat as mangat
+    from tacit.core.channel import mangat_singh as mangat_singh
+    from tacit.core.channel import matrix as matrix
+    from tacit.core.channel import related as related
+    from tacit.core.channel import triangular as triangular
+    from tacit.core.channel import truthful as truthful
+    from tacit.core.channel import uniform_perturbation as uniform_perturbation
+    from tacit.core.channel import unrelated as unrelated
+    from tacit.core.design import Design as Design
+    from tacit.core.design import Group as Group
+    from tacit.core.disguise import disguise as disguise
+    from tacit.core.schema import Attribute as Attribute
+    from tacit.core.schema import Schema as Schema
+    from tacit.errors import TacitError as TacitError
+    from tacit.reconstruction.reconstruct import reconstruct as reconstruct
+    from tacit.studio.connection import connect as connect
 
 __version__ = "0.1.0"
 
 warn_about_namesake()
-
-__all__ = [
-    "Attribute",
-    "Design",
-    "Group",
-    "Schema",
-    "TacitError",
-    "christofides",
-    "connect",
-    "crosswise",
-    "disguise",
-    "forced",
-    "frapp",
-    "kuk",
-    "mangat",
-    "mangat_singh",
-    "matrix",
-    "reconstruct",
-    "related",
-    "triangular",
-    "truthful",
-    "uniform_perturbation",
-    "unrelated",
-]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -92,11 +92,13 @@ def lazy_names(
     """The `__getattr__` and `__dir__` of a package whose names are imported on first use (PEP 562).
 
     `import tacit` stays fast, and a survey server never loads the code that reconstructs.
-    `modules` maps each module to the names that the package takes from it, separated by spaces;
-    `subpackages` are names too. `dir` lists these names and no others.
+    `modules` maps each module to the names that the package takes from it, separated by spaces:
+    they are its `__all__`, unless it has one. `subpackages` are names too. `dir` lists these names
+    and no others.
     """
     homes = {name: module for module, names in modules.items() for name in names.split()}
     folders = subpackages.split()
+    vars(sys.modules[package]).setdefault("__all__", sorted(homes))
 
     def load(name: str) -> Any:
         if name in folders:
