@@ -19,7 +19,7 @@ from tacit.collect.limits import AddressRateLimit, FixedWindow, RateLimit
 from tacit.collect.monitoring import ACCEPTED, Metrics
 from tacit.collect.padding import submission_length
 from tacit.collect.store import Outcome, Response, SurveyState, code_type
-from tacit.collect.store.values import StoredText, Terms, text_id
+from tacit.collect.store.values import StoredText, refusal, text_id
 from tacit.core.schema import text
 from tacit.errors import Busy, Unavailable
 from tacit.output.json_documents import DECODER
@@ -46,8 +46,8 @@ class SubmissionValidator:
     def __init__(self, published: Published) -> None:
         survey, reported, stored = published.survey, published.design.reported, published.stored
         self.survey = survey.fingerprint
-        self._terms = Terms.of(survey)
-        self.invited = survey.access == "invited"
+        self._survey = survey
+        self.invited = survey.invited
         self._length = submission_length(published)  # without the token
         self.limit = body_limit(published)
         self._fingerprint = published.fingerprint
@@ -68,8 +68,8 @@ class SubmissionValidator:
     def problem(self, state: SurveyState | None, today: date) -> http.ProblemType | None:
         """Why the survey accepts no answers; if its state is not known, only the days count."""
         closed, records = (False, 0) if state is None else (not state.open, state.records)
-        refusal = self._terms.refusal(closed, records, today)
-        return None if refusal is None else http.REFUSALS[refusal]
+        outcome = refusal(self._survey, closed, records, today)
+        return None if outcome is None else http.REFUSALS[outcome]
 
     def validate(self, body: bytes) -> Response:
         """The response in a body; raises Refused if it is not valid."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from inspect import signature
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -31,8 +32,6 @@ class Personal(SurveyPart):
 class _Group(SurveyPart):
     """Questions that are disguised in the same way."""
 
-    #: The fields that are the parameters of the family's coin, the main one first.
-    parameters: ClassVar[tuple[str, ...]] = ()
     #: What the family does, in the words of forms.
     meaning: ClassVar[str]
 
@@ -48,14 +47,19 @@ class _Group(SurveyPart):
         """Names of reports that are not categories of the questions."""
         return ()
 
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        """The parameters of the family's coin, the main one first."""
+        return tuple(signature(FAMILIES[self.family]).parameters)
+
     def coin(self, names: tuple[str, ...]) -> Coin:
         """The coin for these attributes of the group."""
-        return FAMILIES[self.family](*(getattr(self, key) for key in self.parameters))
+        return FAMILIES[self.family](*(getattr(self, key) for key in self._parameters))
 
     @property
     def main(self) -> str:
         """The key with the main parameter."""
-        return next(iter(self.parameters), "family").rstrip("_")
+        return next(iter(self._parameters), "family").rstrip("_")
 
     @property
     def movable(self) -> bool:
@@ -77,7 +81,6 @@ class TruthfulGroup(_Group):
 class _ThetaGroup(_Group):
     """The truth with probability theta."""
 
-    parameters: ClassVar[tuple[str, ...]] = ("theta",)
     theta: Exact
 
 
@@ -104,7 +107,6 @@ class UnrelatedGroup(_ThetaGroup):
 class ForcedGroup(_ThetaGroup):
     """The truth with probability theta, else an answer that chance decides."""
 
-    parameters = ("theta", "forced")
     meaning = "the true answer with probability theta, otherwise one that chance sets"
     family: Literal["forced"]
     forced: Shares = Field(description="Probability of each category if chance decides.")
@@ -113,7 +115,6 @@ class ForcedGroup(_ThetaGroup):
 class _InnocentGroup(_Group):
     """An answer together with that to an innocent yes/no question with known share p."""
 
-    parameters = ("p",)
     p: Exact
     innocent: Texts = Field(description="The innocent question.")
 
@@ -135,7 +136,6 @@ class TriangularGroup(_InnocentGroup):
 class MangatGroup(_Group):
     """Yes is sent as yes; no with probability p, else also as yes."""
 
-    parameters = ("p",)
     meaning = "a true yes as yes, a true no sometimes as yes"
     family: Literal["mangat"]
     p: Exact
@@ -144,7 +144,6 @@ class MangatGroup(_Group):
 class MangatSinghGroup(_Group):
     """The truth, or another device that gives the truth with probability p."""
 
-    parameters = ("truth", "p")
     meaning = "the true answer, or what a second device decides"
     family: Literal["mangat_singh"]
     truth: Exact = Field(description="Probability of the truth by the first device.")
@@ -154,7 +153,6 @@ class MangatSinghGroup(_Group):
 class KukGroup(_Group):
     """The number of red cards among draws from the deck of the true answer."""
 
-    parameters = ("red_yes", "red_no", "cards")
     meaning = "the number of red cards drawn, which depends on the true answer"
     family: Literal["kuk"]
     red_yes: Exact = Field(description="Share of red cards in the deck for yes.")
@@ -169,7 +167,6 @@ class KukGroup(_Group):
 class ChristofidesGroup(_Group):
     """A number from 1 to L if the answer is no, L + 1 minus the number if it is yes."""
 
-    parameters = ("distribution",)
     meaning = "a number drawn by chance, turned round for a true yes"
     family: Literal["christofides"]
     distribution: Shares = Field(description="Probability of each number from 1 to L.")
@@ -182,7 +179,6 @@ class ChristofidesGroup(_Group):
 class UniformGroup(_Group):
     """The truth with probability q, else any category with equal probability."""
 
-    parameters = ("q",)
     meaning = "the true answer with probability q, otherwise any"
     family: Literal["uniform_perturbation"]
     q: Exact
@@ -191,7 +187,6 @@ class UniformGroup(_Group):
 class FrappGroup(_Group):
     """The truth lambda times as likely as any other answer."""
 
-    parameters = ("lambda_",)
     meaning = "the true answer lambda times as likely as each other one"
     family: Literal["frapp"]
     lambda_: Exact = Field(alias="lambda")
@@ -200,7 +195,6 @@ class FrappGroup(_Group):
 class MatrixGroup(_Group):
     """Any channel: a row per report, a column per true answer."""
 
-    parameters = ("matrix", "reported")
     meaning = "any probabilities, as a matrix"
     family: Literal["matrix"]
     matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]

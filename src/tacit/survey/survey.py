@@ -113,6 +113,11 @@ class Survey(SurveyPart):
             raise PydanticCustomError("problems", "{text}", {"text": text, "problems": placed})
         return self
 
+    @property
+    def invited(self) -> bool:
+        """Whether only people with a one-time link may answer."""
+        return self.access == "invited"
+
     @cached_property
     def record_schema(self) -> Schema:
         """The attributes of a record: one per question, or per category of a multiple choice."""

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tacit import Design, related, uniform_perturbation
-from tacit.collect.store.values import Terms
 from tacit.core.bounds import DesignReports
 from tacit.core.channel import Coin
 from tacit.core.design import Group
@@ -68,7 +67,7 @@ def test_waves_change_the_survey_but_not_its_design() -> None:
     assert once.fingerprint == twice.fingerprint
     assert once.survey.fingerprint != twice.survey.fingerprint
     assert Published.from_json(twice.to_json()).to_json() == twice.to_json()
-    assert Terms.of(twice.survey) == Terms.of(once.survey)
+    assert twice.survey.terms == once.survey.terms
 
 
 def test_the_published_bound_counts_all_waves() -> None:

@@ -18,9 +18,9 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, tex
 from tacit.collect.store import sql_tables, values
 from tacit.collect.store.database import PATIENCE, WRITE_SECONDS, Database, NewRows, database
 from tacit.collect.store.sql_tables import DELETED, responses, surveys, texts, tokens
-from tacit.collect.store.values import Ledger, Outcome, Response, SurveyState, Terms
+from tacit.collect.store.values import Ledger, Outcome, Response, SurveyState
 from tacit.errors import DataError, StoreError, Unavailable
-from tacit.survey import Published
+from tacit.survey import Published, Survey
 
 if TYPE_CHECKING:
     from tacit.core.arrays import Codes
@@ -49,7 +49,7 @@ class BatchInsert:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._terms: dict[str, tuple[int, Terms]] = {}
+        self._registered: dict[str, tuple[int, Survey]] = {}
 
     def insert_batch(
         self, connection: Connection, batch: Sequence[Response], today: date
@@ -82,14 +82,13 @@ class BatchInsert:
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
     ) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
-        registered = self.terms(connection, survey)
+        registered = self.registered(connection, survey)
         if registered is None:
             return None
-        number, terms = registered
-        ledger = Ledger(terms, False, 0, {}, _hashes(sent) if terms.invited else set())
+        ledger = Ledger(registered[1], False, 0, {}, _hashes(sent))
         if any(ledger.take(response, today) is not Outcome.STORED for response in sent):
             return None
-        return _new_rows(survey, number, today, ledger)
+        return _new_rows(registered[0], today, ledger)
 
     def _decided(
         self, connection: Connection, survey: str, sent: Sequence[Response], today: date
@@ -99,45 +98,42 @@ class BatchInsert:
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        registered = self.terms(connection, survey)
+        registered = self.registered(connection, survey)
         if registered is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
-        number, terms = registered
         for _ in range(len(sent) + 1):
-            ledger = self._ledger(connection, number, terms, sent)
+            ledger = self._ledger(connection, *registered, sent)
             outcomes = [ledger.take(response, today) for response in sent]
-            new = _new_rows(survey, number, today, ledger)
+            new = _new_rows(registered[0], today, ledger)
             if not new.rows or self._database.insert_together(connection, [new]) == [True]:
                 return iter(outcomes)
         raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
 
     def _ledger(
-        self, connection: Connection, number: int, terms: Terms, sent: Sequence[Response]
+        self, connection: Connection, number: int, survey: Survey, sent: Sequence[Response]
     ) -> Ledger:
         """What is stored now. Codes are read last, so a used link is found with its response."""
         counts = select(surveys.c.closed, surveys.c.records).where(surveys.c.number == number)
         ids = [values.id_of(response) for response in sent]
         stored = select(responses.c.id, responses.c.codes).where(responses.c.survey == number)
         with connection.begin():
-            usable = _usable_links(connection, number, _hashes(sent)) if terms.invited else set()
+            usable = _usable_links(connection, number, _hashes(sent))
             closed, records = connection.execute(counts).one()
             codes = {
                 row.id: row.codes
                 for row in connection.execute(stored.where(responses.c.id.in_(ids)))
             }
-        return Ledger(terms, bool(closed), records, codes, usable)
+        return Ledger(survey, bool(closed), records, codes, usable)
 
-    def terms(self, connection: Connection, survey: str) -> tuple[int, Terms] | None:
-        """The number and the terms of a survey, which never change; None if it is unknown."""
-        if survey in self._terms:
-            return self._terms[survey]
-        with nullcontext() if connection.in_transaction() else connection.begin():
-            row = find(connection, survey)
-        if row is None or row["published"] == DELETED:
-            return None
-        terms = Terms.of(Published.from_json(row["published"]).survey)
-        self._terms[survey] = (row["number"], terms)
-        return self._terms[survey]
+    def registered(self, connection: Connection, survey: str) -> tuple[int, Survey] | None:
+        """The number and the content of a survey, which never change; None if it is unknown."""
+        if survey not in self._registered:
+            with nullcontext() if connection.in_transaction() else connection.begin():
+                row = find(connection, survey)
+            if row is None or row["published"] == DELETED:
+                return None
+            self._registered[survey] = row["number"], _parsed(row["published"]).survey
+        return self._registered[survey]
 
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
@@ -152,12 +148,12 @@ def _hashes(sent: Sequence[Response]) -> set[bytes]:
     return {token for response in sent if (token := values.hash_of(response)) is not None}
 
 
-def _new_rows(survey: str, number: int, today: date, ledger: Ledger) -> NewRows:
+def _new_rows(number: int, today: date, ledger: Ledger) -> NewRows:
     """Rows in the order of their ids and links in that of their hashes, not of arrival."""
     day, rows = today.isoformat(), sorted(ledger.stored)
-    sums = sql_tables.checksums(survey, day, rows)
+    sums = sql_tables.checksums(ledger.survey.fingerprint, day, rows)
     whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
-    return NewRows(number, day, whole, sorted(ledger.spent), ledger.terms.quota)
+    return NewRows(number, day, whole, sorted(ledger.spent), ledger.survey.quota)
 
 
 #: A text that was stored before a crash is sent again with the same id.
@@ -282,7 +278,7 @@ class Store:
         """The state of a survey from its counters, which is cheap; a deleted one is closed."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint, deleted=True)
-            registered = self._batch_insert.terms(connection, fingerprint)
+            registered = self._batch_insert.registered(connection, fingerprint)
         records, issued = row["records"], row["issued"]
         # Each record of an invited survey took a link.
         spent = records if registered is not None and registered[1].invited else 0
@@ -291,7 +287,7 @@ class Store:
     def link_usable(self, fingerprint: str, token: str) -> bool:
         """Whether a one-time link was issued and not used; only reads."""
         with self.database.reading() as connection:
-            registered = self._batch_insert.terms(connection, fingerprint)
+            registered = self._batch_insert.registered(connection, fingerprint)
             hashes = [values.token_hash(fingerprint, token)]
             return registered is not None and bool(_usable_links(connection, registered[0], hashes))
 
@@ -306,7 +302,7 @@ class Store:
             row = self._row(connection, fingerprint)
             parts = sql_tables.sound_codes(connection, row, self.database.shown)
             rows = [codes for _, part in parts for codes in part]
-        return values.unpacked(rows, Published.from_json(row["published"]).stored)
+        return values.unpacked(rows, _parsed(row["published"]).stored)
 
     def texts(self, fingerprint: str) -> list[tuple[str, str]]:
         """The names of free-text questions and what people wrote, in the order of random ids."""
@@ -378,7 +374,7 @@ class Store:
         rows = []
         for response, outcome in zip(batch, outcomes, strict=True):
             if response.texts and outcome.acknowledged:
-                registered = self._batch_insert.terms(connection, response.survey)
+                registered = self._batch_insert.registered(connection, response.survey)
                 assert registered is not None, "it is acknowledged"
                 rows += [{"survey": registered[0], **text._asdict()} for text in response.texts]
         if rows:

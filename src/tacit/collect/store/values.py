@@ -112,27 +112,13 @@ def _digest(purpose: bytes, survey: str, secret: bytes) -> bytes:
     return hashlib.sha256(b"%b\0%b\0%b" % (purpose, survey.encode(), secret)).digest()[:_BYTES]
 
 
-@dataclass(frozen=True)
-class Terms:
-    """Who may answer a survey, when, and how many."""
-
-    invited: bool
-    opens: date | None
-    closes: date | None
-    quota: int | None
-
-    @classmethod
-    def of(cls, survey: Survey) -> Terms:
-        """The terms of a survey."""
-        return cls(survey.access == "invited", survey.opens, survey.closes, survey.quota)
-
-    def refusal(self, closed: bool, records: int, today: date) -> Outcome | None:
-        """Why a survey with so many records accepts no more; None if it does."""
-        if closed or (self.closes is not None and today > self.closes):
-            return Outcome.CLOSED
-        if self.opens is not None and today < self.opens:
-            return Outcome.NOT_YET_OPEN
-        return Outcome.FULL if self.quota is not None and records >= self.quota else None
+def refusal(survey: Survey, closed: bool, records: int, today: date) -> Outcome | None:
+    """Why a survey with so many records accepts no more; None if it does."""
+    if closed or (survey.closes is not None and today > survey.closes):
+        return Outcome.CLOSED
+    if survey.opens is not None and today < survey.opens:
+        return Outcome.NOT_YET_OPEN
+    return Outcome.FULL if survey.quota is not None and records >= survey.quota else None
 
 
 @dataclass
@@ -143,7 +129,7 @@ class Ledger:
     batch; `stored` and `spent` collect what is to be written.
     """
 
-    terms: Terms
+    survey: Survey
     closed: bool
     records: int
     codes: dict[bytes, bytes]
@@ -160,10 +146,10 @@ class Ledger:
         stored_codes = self.codes.get(id_)
         if stored_codes is not None:
             return Outcome.REPEATED if stored_codes == response.codes else Outcome.CHANGED
-        refused = self.terms.refusal(self.closed, self.records, today)
+        refused = refusal(self.survey, self.closed, self.records, today)
         if refused is not None:
             return refused
-        if self.terms.invited:
+        if self.survey.invited:
             token = hash_of(response)
             if token is None or token not in self.tokens:
                 return Outcome.UNKNOWN_TOKEN
@@ -213,11 +199,7 @@ def by_day(
     """Days and stored records, which come in chunks, as an array of codes per day."""
     arrays: dict[str, list[Codes]] = {}
     for days, stored in parts:
+        codes, marks = unpacked(stored, reported), np.array(days)
         for day in {*days}:
-            of_day = (
-                stored
-                if len({*days}) == 1
-                else [codes for other, codes in zip(days, stored, strict=True) if other == day]
-            )
-            arrays.setdefault(day, []).append(unpacked(of_day, reported))
+            arrays.setdefault(day, []).append(codes[marks == day])
     return {day: np.concatenate(arrays.pop(day)) for day in sorted(arrays)}  # pop frees the chunks
