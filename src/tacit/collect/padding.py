@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.core.schema import Attribute, text
+from tacit.core.schema import text
 from tacit.survey import Published
-from tacit.survey.survey import missing_together
+from tacit.survey.survey import optional_attributes
 
 
 def submission_length(published: Published, token: str = "") -> int:
@@ -19,11 +19,11 @@ def submission_length(published: Published, token: str = "") -> int:
 
     That is ASCII with a space after each comma and colon, so more compact JSON fits too.
     """
-    optional = {name for group in missing_together(published.survey) for name in group}
-    record = {
-        attribute.name: max(_values(attribute, attribute.name in optional), key=_length)
-        for attribute in published.design.reported
-    }
+    optional = optional_attributes(published.survey)
+    record = {}
+    for attribute in published.design.reported:
+        missing = [None] if attribute.name in optional else []  # null is a missing answer
+        record[attribute.name] = max([*map(text, attribute.categories), *missing], key=_length)
     longest: dict[str, Any] = {"fingerprint": published.fingerprint, "key": "0" * 32}
     longest["record"] = record
     if published.survey.free_texts:
@@ -35,19 +35,11 @@ def submission_length(published: Published, token: str = "") -> int:
     return _length(longest | {"padding": ""})
 
 
-def _values(attribute: Attribute, optional: bool) -> list[str | None]:
-    """What may be sent for an attribute; null is a missing answer."""
-    return [*map(text, attribute.categories), *([None] if optional else [])]
-
-
 def padded(submission: Mapping[str, Any], length: int) -> bytes:
     """A submission as compact JSON of this length; spaces fill `padding`."""
-    bare = _compact({**submission, "padding": ""})
-    return _compact({**submission, "padding": " " * (length - len(bare))})
-
-
-def _compact(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    bare = json.dumps({**submission, "padding": ""}, ensure_ascii=False, separators=(",", ":"))
+    spaces = " " * (length - len(bare.encode()))
+    return (bare.removesuffix('"}') + spaces + '"}').encode()
 
 
 def _length(value: Any) -> int:

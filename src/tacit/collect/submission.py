@@ -24,7 +24,7 @@ from tacit.core.schema import text
 from tacit.errors import Busy, Unavailable
 from tacit.output.json_documents import DECODER
 from tacit.survey import Published
-from tacit.survey.survey import missing_together
+from tacit.survey.survey import missing_together, optional_attributes
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 #: The keys of a submission in the order in which an error lists them; `padding` is the last.
@@ -56,7 +56,7 @@ class SubmissionValidator:
         self._keys |= {"token"} if self.invited else set()
         self._keys |= {"text_key", "texts"} if self._free_texts else set()
         self._together = missing_together(survey)
-        optional = {name for group in self._together for name in group}
+        optional = optional_attributes(survey)
         self._tables: list[tuple[str, dict[str | None, int]]] = []
         for attribute in reported:
             codes: dict[str | None, int] = {text(c): n for n, c in enumerate(attribute.categories)}

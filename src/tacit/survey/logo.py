@@ -7,7 +7,7 @@ addresses (SVG) are refused.
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,24 +23,24 @@ MOST_LOGO_BYTES = 100_000
 _FORMATS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
-    b"RIFF": "image/webp",
+    b"RIFF....WEBP": "image/webp",
 }
 _ALLOWED = f"a PNG, JPEG or WebP picture of at most {MOST_LOGO_BYTES:,} bytes"
 
 
 def _embedded(value: Any) -> str:
-    """A data address of an allowed picture, as `_address` writes it."""
-    head, comma, content = value.partition(",") if isinstance(value, str) else ("", "", "")
+    """A data address of an allowed picture, as `picture_address` writes it."""
+    head, _, content = value.partition(",") if isinstance(value, str) else ("", "", "")
     try:
         picture = base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         picture = b""
     kind = _kind(picture)
-    if not comma or kind is None or head != f"data:{kind};base64":
+    if kind is None or head != f"data:{kind};base64":
         raise wrong(f"must be data:image/png;base64,... of {_ALLOWED}")
     if len(picture) > MOST_LOGO_BYTES:
         raise wrong(f"must be {_ALLOWED}, got {len(picture):,} bytes")
-    return _address(picture)
+    return picture_address(picture)
 
 
 class Logo(SurveyPart):
@@ -73,14 +73,14 @@ def embed_logo(source: SurveySource, folder: Path) -> None:
         return
     rest = {key: value for key, value in logo.items() if key != "file"}
     try:
-        source.data["logo"] = {**rest, "data": _address(_picture(logo["file"], folder))}
+        source.data["logo"] = {**rest, "data": _read(logo["file"], folder)}
     except FileError as error:
         del source.data["logo"]
         source.twice.append((("logo", "file"), str(error)))
 
 
-def _picture(name: str, folder: Path) -> bytes:
-    """The content of a picture that is allowed."""
+def _read(name: str, folder: Path) -> str:
+    """The content of a file with a picture that is allowed, as the `data` of a logo."""
     if Path(name).name != name or "\\" in name or not name.isprintable():
         raise FileError(f"must be the name of a file next to the survey file, got {name!r:.60}")
     path = folder / name
@@ -88,26 +88,18 @@ def _picture(name: str, folder: Path) -> bytes:
         raise FileError(f"{name}: SVG can contain script; save the logo as PNG, JPEG or WebP")
     check_readable(path)
     with reading(path), path.open("rb") as stream:
-        picture = stream.read(MOST_LOGO_BYTES + 1)
-    if len(picture) > MOST_LOGO_BYTES or _kind(picture) is None:
-        raise FileError(f"{name}: must be {_ALLOWED}")
-    return picture
+        return picture_address(stream.read(MOST_LOGO_BYTES + 1), f"{name}: ")
 
 
-def picture_address(picture: bytes) -> str:
-    """A picture as the `data` of a logo; FileError if it is not allowed."""
-    if len(picture) > MOST_LOGO_BYTES or _kind(picture) is None:
-        raise FileError(f"must be {_ALLOWED}")
-    return _address(picture)
+def picture_address(picture: bytes, before: str = "") -> str:
+    """A picture as the `data` of a logo; FileError, which begins so, if it is not allowed."""
+    kind = _kind(picture)
+    if len(picture) > MOST_LOGO_BYTES or kind is None:
+        raise FileError(f"{before}must be {_ALLOWED}")
+    return f"data:{kind};base64,{base64.b64encode(picture).decode()}"
 
 
 def _kind(picture: bytes) -> str | None:
     """The media type of a picture, by its first bytes."""
-    kind = next(
-        (media_type for start, media_type in _FORMATS.items() if picture.startswith(start)), None
-    )
-    return None if kind == "image/webp" and picture[8:12] != b"WEBP" else kind
-
-
-def _address(picture: bytes) -> str:
-    return f"data:{_kind(picture)};base64,{base64.b64encode(picture).decode()}"
+    kinds = [kind for start, kind in _FORMATS.items() if re.match(start, picture, re.DOTALL)]
+    return kinds[0] if kinds else None

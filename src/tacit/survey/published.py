@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tacit.core.bounds import Bound, DesignReports
 from tacit.core.channel.numbers import sum_up
@@ -23,7 +23,7 @@ from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import read_described
 from tacit.survey.fields import text_in
 from tacit.survey.reader import survey_from_dict
-from tacit.survey.survey import Survey, missing_together
+from tacit.survey.survey import Survey, optional_attributes
 
 #: Letters of the survey's fingerprint that name it in addresses.
 SLUG_LETTERS = 16
@@ -61,11 +61,8 @@ class Published:
     def stored(self) -> Schema:
         """The schema of stored codes: where an answer may be missing, it has the code after the
         last category."""
-        reported = self.design.reported
-        wide, optional = (
-            with_no_answer(reported),
-            {n for g in missing_together(self.survey) for n in g},
-        )
+        reported, optional = self.design.reported, optional_attributes(self.survey)
+        wide = with_no_answer(reported)
         return Schema([(wide if name in optional else reported)[name] for name in reported.names])
 
     @property
@@ -180,44 +177,39 @@ def waves_sentence(design: Design, waves: int) -> str:
     """What the reports of all waves together reveal, and those of one wave."""
     if not _disguised(design):
         return f"The same people answer {waves} times, and no answer is disguised."
-    first, several = _Guesses.of(design, 1), _Guesses.of(design, waves)
+    own, certainty, together, epsilon = _guesses(design, waves)
+    own_1, certainty_1, together_1, epsilon_1 = _guesses(design, 1)
     return (
         f"The same people answer {waves} times, and chance decides anew each time. Someone who "
         "sees all their reports of one question guesses the true answer right in at most "
-        f"{several.own} of 100 cases and is at most {several.certainty} % sure (one wave: "
-        f"{first.own} and {first.certainty} %), if all answers to it are equally common; from all "
-        f"disguised answers, right in at most {several.together} (one wave: {first.together}). "
-        f"Epsilon of an answer is at most {several.epsilon} (one wave: {first.epsilon})."
+        f"{own} of 100 cases and is at most {certainty} % sure (one wave: "
+        f"{own_1} and {certainty_1} %), if all answers to it are equally common; from all "
+        f"disguised answers, right in at most {together} (one wave: {together_1}). "
+        f"Epsilon of an answer is at most {epsilon} (one wave: {epsilon_1})."
     )
 
 
-class _Guesses(NamedTuple):
-    """The least protected disguised answer after some waves: guesses of 100 from its own reports
-    and from all disguised ones, certainty in percent from its own reports, epsilon."""
+def _guesses(design: Design, waves: int) -> tuple[int, int, int, str]:
+    """The least protected disguised answer after some waves.
 
-    own: int
-    certainty: int
-    together: int
-    epsilon: str
-
-    @classmethod
-    def of(cls, design: Design, waves: int) -> _Guesses:
-        disguised = _disguised(design)
-        together = DesignReports(design, disguised, waves)
-        own, whole, epsilon = [], [], []
-        for group in disguised:
-            reports = DesignReports(design, [group], waves)
-            own += [reports.bound(name) for name in group.attributes]
-            whole += [together.bound(name).accuracy for name in group.attributes]
-            epsilon.append(
-                max(design.channel(design.jointly_reported([n])).epsilon for n in group.attributes)
-            )
-        return cls(
-            _percent(max(bound.accuracy for bound in own)),
-            _percent(max(bound.worst_posterior for bound in own)),
-            _percent(max(whole)),
-            rounding.epsilon(sum_up([max(epsilon)] * waves)),
-        )
+    Guesses of 100 and certainty in percent from its own reports, guesses from all disguised ones,
+    epsilon.
+    """
+    disguised = _disguised(design)
+    together = DesignReports(design, disguised, waves)
+    own = [
+        DesignReports(design, [group], waves).bound(name)
+        for group in disguised
+        for name in group.attributes
+    ]
+    names = [name for group in disguised for name in group.attributes]
+    epsilon = max(design.channel(design.jointly_reported([name])).epsilon for name in names)
+    return (
+        _percent(max(bound.accuracy for bound in own)),
+        _percent(max(bound.worst_posterior for bound in own)),
+        _percent(max(together.bound(name).accuracy for name in names)),
+        rounding.epsilon(sum_up([epsilon] * waves)),
+    )
 
 
 def _percent(share: float) -> int:
@@ -230,10 +222,8 @@ def _disguised(design: Design) -> list[Group]:
 
 def understates(published: dict[str, Any], design: Design, waves: int = 1) -> bool:
     """Whether a published bound is too small or misses an attribute."""
-    computed, claimed = (
-        disclosure_bound(design, waves)["attributes"],
-        published.get("attributes", {}),
-    )
+    computed = disclosure_bound(design, waves)["attributes"]
+    claimed = published.get("attributes", {})
     return any(
         (claimed.get(name, {}).get(seen) or {}).get(figure, 0.0) < value
         for name, bounds in computed.items()

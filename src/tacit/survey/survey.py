@@ -15,22 +15,13 @@ from tacit.core.channel import truthful
 from tacit.core.design import Design, Group
 from tacit.core.schema import Schema
 from tacit.output.number_text import number_of
+from tacit.survey import questions as parts
 from tacit.survey.device_model import DeviceModel
 from tacit.survey.fields import Day, Language, SurveyPart, Texts, text_in
 from tacit.survey.groups import SurveyGroup, design_groups
 from tacit.survey.logo import Logo
 from tacit.survey.problems import problems
-from tacit.survey.questions import (
-    MOST_FREE_TEXTS,
-    Comprehension,
-    Control,
-    FreeText,
-    Labels,
-    Practice,
-    Question,
-    SurveyLink,
-    SurveySection,
-)
+from tacit.survey.questions import MOST_FREE_TEXTS, Labels, Question
 
 MOST_QUESTIONS = 500
 MOST_WAVES = 24
@@ -55,8 +46,8 @@ class Survey(SurveyPart):
         default=None,
         description="Shown after the answers are stored.",
     )
-    links: Annotated[tuple[SurveyLink, ...], Field(strict=False, min_length=1)] | None = Field(
-        default=None, description="Contact, imprint and the like, below the introduction."
+    links: Annotated[tuple[parts.SurveyLink, ...], Field(strict=False, min_length=1)] | None = (
+        Field(default=None, description="Contact, imprint and the like, below the introduction.")
     )
     logo: Logo | None = Field(default=None, description="A picture above the introduction.")
     languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
@@ -87,19 +78,20 @@ class Survey(SurveyPart):
     ]
     free_texts: (
         Annotated[
-            tuple[FreeText, ...], Field(strict=False, min_length=1, max_length=MOST_FREE_TEXTS)
+            tuple[parts.FreeText, ...],
+            Field(strict=False, min_length=1, max_length=MOST_FREE_TEXTS),
         ]
         | None
     ) = Field(default=None, description="Text fields after the questions, outside the disguise.")
-    sections: Annotated[tuple[SurveySection, ...], Field(strict=False, min_length=1)] | None = (
-        Field(default=None, description="Headings between questions.")
-    )
+    sections: (
+        Annotated[tuple[parts.SurveySection, ...], Field(strict=False, min_length=1)] | None
+    ) = Field(default=None, description="Headings between questions.")
     groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
         default=(), description="How questions are disguised; other questions are sent undisguised."
     )
-    practice: Practice | None = None
-    comprehension: Annotated[tuple[Comprehension, ...], Field(strict=False)] = ()
-    control: Control | None = None
+    practice: parts.Practice | None = None
+    comprehension: Annotated[tuple[parts.Comprehension, ...], Field(strict=False)] = ()
+    control: parts.Control | None = None
     model: DeviceModel | None = Field(
         default=None, description="A model that devices apply; they report whether it was right."
     )
@@ -195,6 +187,11 @@ def missing_together(survey: Survey) -> tuple[tuple[str, ...], ...]:
         for group in design.groups
         if not optional.isdisjoint(group.attributes)
     )
+
+
+def optional_attributes(survey: Survey) -> set[str]:
+    """The reported attributes that may be missing."""
+    return {name for group in missing_together(survey) for name in group}
 
 
 def json_schema() -> str:
