@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from tacit.errors import TacitError, unknown
-from tacit.survey.fields import Name, SurveyPart, Texts
+from tacit.survey.fields import Listed, Name, OneOrMore, SurveyPart, Texts, TwoOrMore
 from tacit.survey.questions import YES_NO, Categories, Labels
 from tacit.survey.yaml_text import Place, PlacedProblem
 
@@ -34,7 +34,7 @@ MOST_NODES, MOST_QUESTIONS = 5000, 200
 LARGEST_SCORE = 1 << 42
 
 Score = Annotated[int, Field(ge=-LARGEST_SCORE, le=LARGEST_SCORE)]
-ScoreRow = Annotated[tuple[Score, ...], Field(strict=False, min_length=2)]
+ScoreRow = TwoOrMore[Score]
 
 
 class DeviceQuestion(SurveyPart):
@@ -50,7 +50,7 @@ class DeviceNode(SurveyPart):
     """A split by the answer to a question, or a leaf with the category that it predicts."""
 
     question: Name | None = None
-    to: Annotated[tuple[int, ...], Field(strict=False, min_length=2)] | None = None
+    to: TwoOrMore[int] | None = None
     category: Name | None = None
 
 
@@ -58,9 +58,7 @@ class DeviceScores(SurveyPart):
     """Scores of each category of the target: in general, and by the answer to each question."""
 
     prior: ScoreRow
-    tables: Annotated[
-        tuple[Annotated[tuple[ScoreRow, ...], Field(strict=False)], ...], Field(strict=False)
-    ]
+    tables: Listed[Listed[ScoreRow]]
 
 
 class DeviceModel(SurveyPart):
@@ -71,13 +69,10 @@ class DeviceModel(SurveyPart):
         description="SHA-256 of the model file."
     )
     target: DeviceQuestion = Field(description="The answer that the model predicts.")
-    questions: Annotated[
-        tuple[DeviceQuestion, ...], Field(strict=False, max_length=MOST_QUESTIONS)
-    ] = Field(description="What the model predicts it from.")
-    tree: (
-        Annotated[tuple[DeviceNode, ...], Field(strict=False, min_length=1, max_length=MOST_NODES)]
-        | None
-    ) = None
+    questions: Listed[DeviceQuestion] = Field(
+        max_length=MOST_QUESTIONS, description="What the model predicts it from."
+    )
+    tree: Annotated[OneOrMore[DeviceNode], Field(max_length=MOST_NODES)] | None = None
     scores: DeviceScores | None = None
 
     def predict(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

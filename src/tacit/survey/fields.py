@@ -11,17 +11,10 @@ from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    PlainSerializer,
-    PlainValidator,
-    ValidationError,
-    WithJsonSchema,
-    model_validator,
-)
+import pydantic
+from pydantic import Field, PlainSerializer, PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from tacit.core.channel import numbers
@@ -35,12 +28,14 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e")
 _FRACTION = r"^\s*[0-9.eE+-]+\s*(/\s*[0-9]+)?\s*$"
 
 
-class SurveyPart(BaseModel):
+class SurveyPart(pydantic.BaseModel):
     """A part of a survey: frozen and without unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    model_config = pydantic.ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_default=True
+    )
 
-    @model_validator(mode="wrap")
+    @pydantic.model_validator(mode="wrap")
     @classmethod
     def _known(cls, data: Any, handler: Any) -> Any:
         """Report each unknown key with the nearest known one, and check the other keys too."""
@@ -153,19 +148,23 @@ def thawed(value: Any) -> Any:
 
 
 _NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": _FRACTION}]}
-_NAME_SCHEMA = {
-    "type": ["string", "integer"],
-    "minLength": 1,
-    "maxLength": MOST_LETTERS_OF_A_NAME,
-}
+_NAME_SCHEMA = {"type": ["string", "integer"], "minLength": 1, "maxLength": MOST_LETTERS_OF_A_NAME}
 _TEXT_SCHEMA = {"type": "string", "minLength": 1, "maxLength": MOST_LETTERS}
 
-#: A name of a question or a category.
-Name = Annotated[
-    str,
-    PlainValidator(_name),
-    WithJsonSchema(_NAME_SCHEMA),
+Item = TypeVar("Item")
+#: A list of any length, of one or more, and of two or more; a survey keeps it as a tuple.
+Listed = Annotated[tuple[Item, ...], Field(strict=False)]
+OneOrMore = Annotated[tuple[Item, ...], Field(strict=False, min_length=1)]
+TwoOrMore = Annotated[tuple[Item, ...], Field(strict=False, min_length=2)]
+#: Values by their names, which a survey keeps as they are.
+ByName = Annotated[
+    Mapping[str, Item],
+    pydantic.AfterValidator(MappingProxyType),
+    PlainSerializer(thawed),
+    Field(strict=False),
 ]
+#: A name of a question or a category.
+Name = Annotated[str, PlainValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
 #: Answers to earlier questions after which a question is asked: one, or a list, for each.
 AnswersBefore = Annotated[
     Mapping[str, tuple[str, ...]],

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from inspect import signature
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import Field
 
 from tacit.core.channel import FAMILIES, Coin, unrelated
 from tacit.core.channel.families import MOST_CARDS
 from tacit.core.design import Group
-from tacit.survey.fields import Exact, Name, SurveyPart, Texts, thawed
+from tacit.survey.fields import ByName, Exact, Name, OneOrMore, SurveyPart, Texts, TwoOrMore
 
-Shares = Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)]
+Shares = TwoOrMore[Exact]
 
 
 class Personal(SurveyPart):
@@ -23,7 +22,7 @@ class Personal(SurveyPart):
 
     text: Texts
     distribution: Shares = Field(description="Known shares of the answers, in order.")
-    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2)] | None = Field(
+    answers: TwoOrMore[Texts] | None = Field(
         default=None,
         description="The texts of its answers, if they differ from the categories.",
     )
@@ -35,7 +34,7 @@ class _Group(SurveyPart):
     #: What the family does, in the words of forms.
     meaning: ClassVar[str]
 
-    questions: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)]
+    questions: OneOrMore[Name]
     throw: Literal["once", "each"] = Field(
         default="once",
         description="One throw for all questions of the group, or one per question.",
@@ -96,9 +95,7 @@ class UnrelatedGroup(_ThetaGroup):
 
     meaning = "the true answer with probability theta, otherwise that to a harmless question"
     family: Literal["unrelated"]
-    personal: Annotated[
-        Mapping[str, Personal], AfterValidator(MappingProxyType), PlainSerializer(thawed)
-    ] = Field(strict=False, description="The personal question of each attribute.")
+    personal: ByName[Personal] = Field(description="The personal question of each attribute.")
 
     def coin(self, names: tuple[str, ...]) -> Coin:
         return unrelated(self.theta, {name: self.personal[name].distribution for name in names})
@@ -197,8 +194,8 @@ class MatrixGroup(_Group):
 
     meaning = "any probabilities, as a matrix"
     family: Literal["matrix"]
-    matrix: Annotated[tuple[Shares, ...], Field(strict=False, min_length=2)]
-    reported: Annotated[tuple[Name, ...], Field(strict=False, min_length=2)] | None = Field(
+    matrix: TwoOrMore[Shares]
+    reported: TwoOrMore[Name] | None = Field(
         default=None, description="Names of the reports, if they differ from the categories."
     )
 

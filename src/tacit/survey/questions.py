@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import AfterValidator, Field
 
 from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.core.schema import Attribute
-from tacit.survey.fields import AnswersBefore, Exact, Name, SurveyPart, Texts, thawed
+from tacit.survey import fields
+from tacit.survey.fields import ByName, Exact, Name, OneOrMore, SurveyPart, Texts, TwoOrMore
 
 MOST_CATEGORIES = 1000
 YES_NO = ("no", "yes")
@@ -21,16 +21,9 @@ MOST_FREE_TEXTS, LONGEST_FREE_TEXT = 5, 2000
 #: Control characters other than tabs and line breaks, and halves of surrogate pairs.
 _UNWANTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-Categories = Annotated[
-    tuple[Name, ...], Field(strict=False, min_length=2, max_length=MOST_CATEGORIES)
-]
+Categories = Annotated[TwoOrMore[Name], Field(max_length=MOST_CATEGORIES)]
 #: The texts of categories by their names.
-Labels = Annotated[
-    Mapping[str, Texts],
-    AfterValidator(MappingProxyType),
-    PlainSerializer(thawed),
-    Field(strict=False),
-]
+Labels = ByName[Texts]
 
 
 class _Question(SurveyPart):
@@ -54,7 +47,7 @@ class _Question(SurveyPart):
     labels: Labels = Field(
         default_factory=dict, description="The texts of categories by their names."
     )
-    asked_if: AnswersBefore | None = Field(
+    asked_if: fields.AnswersBefore | None = Field(
         default=None,
         description="Asked only after these answers to earlier questions; to others it does not "
         "apply, which is disguised like an answer.",
@@ -125,9 +118,9 @@ class Number(_Question):
     meanings: ClassVar[Mapping[str, str]] = {"number": "a number, used as a range"}
 
     kind: Literal["number"]
-    edges: Annotated[
-        tuple[float, ...], Field(strict=False, min_length=1, max_length=MOST_CATEGORIES - 1)
-    ] = Field(description="Increasing; a range includes its upper edge.")
+    edges: OneOrMore[float] = Field(
+        max_length=MOST_CATEGORIES - 1, description="Increasing; a range includes its upper edge."
+    )
     categories: Categories | None = Field(
         default=None, description="Names of the ranges, one more than edges."
     )
@@ -164,9 +157,7 @@ class Multiple(_Question):
     meanings: ClassVar[Mapping[str, str]] = {"multiple": "any number of several answers"}
 
     kind: Literal["multiple"]
-    categories: Annotated[
-        tuple[Name, ...], Field(strict=False, min_length=1, max_length=MOST_CATEGORIES)
-    ]
+    categories: OneOrMore[Name] = Field(max_length=MOST_CATEGORIES)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -208,7 +199,7 @@ class Practice(SurveyPart):
     """A practice question; its answer is never sent."""
 
     text: Texts
-    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
+    answers: TwoOrMore[Texts] = Field(max_length=20)
     explanation: Texts | None = None
 
 
@@ -216,7 +207,7 @@ class Comprehension(SurveyPart):
     """A question about the rules, asked before the survey; its answer is never sent."""
 
     text: Texts
-    answers: Annotated[tuple[Texts, ...], Field(strict=False, min_length=2, max_length=20)]
+    answers: TwoOrMore[Texts] = Field(max_length=20)
     correct: int = Field(ge=1, description="Number of the correct answer, from 1.")
     explanation: Texts | None = Field(default=None, description="Shown after a wrong answer.")
 
@@ -242,9 +233,7 @@ class Control(SurveyPart):
     """A question with known true shares, which shows whether people follow the rules."""
 
     question: Name
-    distribution: Annotated[tuple[Exact, ...], Field(strict=False, min_length=2)] = Field(
-        description="Known shares of its categories."
-    )
+    distribution: TwoOrMore[Exact] = Field(description="Known shares of its categories.")
 
 
 def _conditional(attribute: Attribute) -> Attribute:

@@ -13,14 +13,9 @@ from tacit.errors import FileError, SurveyError
 from tacit.output.number_text import number_of
 from tacit.records import read_text
 from tacit.records.designs import described
+from tacit.survey import problems as checks
 from tacit.survey.groups import SurveyGroup
 from tacit.survey.logo import embed_logo
-from tacit.survey.problems import (
-    UNDISGUISED,
-    UNLABELLED,
-    content_problems,
-    wording_problems,
-)
 from tacit.survey.questions import Question
 from tacit.survey.survey import UNCHECKED, Survey
 from tacit.survey.yaml_text import Place, PlacedProblem, SurveySource, parse
@@ -234,8 +229,8 @@ class _PartialValidation:
             return self.nameless or (len(place) > 3 and self._doubts(named[place[3]]))
         return (
             place[:2] in self.stand_ins
-            or (UNDISGUISED in message and (self.ungrouped or place in self.trimmed))
-            or (UNLABELLED in message and (*place, "labels") in self.malformed)
+            or (checks.UNDISGUISED in message and (self.ungrouped or place in self.trimmed))
+            or (checks.UNLABELLED in message and (*place, "labels") in self.malformed)
             or (place[0] == "labels" and bool(self.stand_ins))
         )
 
@@ -252,9 +247,9 @@ def further_problems(data: Any, problems: Sequence[PlacedProblem]) -> Iterator[P
         survey = partial.survey()
     except ValidationError:
         return
-    raised = [*content_problems(survey)]
+    raised = [*checks.content_problems(survey)]
     if ("languages",) not in malformed and ("labels",) not in malformed:
-        raised += wording_problems(survey)
+        raised += checks.wording_problems(survey)
     yield from filter(None, map(partial.in_file, raised))
 
 

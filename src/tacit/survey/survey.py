@@ -17,7 +17,7 @@ from tacit.core.schema import Schema
 from tacit.output.number_text import number_of
 from tacit.survey import questions as parts
 from tacit.survey.device_model import DeviceModel
-from tacit.survey.fields import Day, Language, SurveyPart, Texts, text_in
+from tacit.survey.fields import Day, Language, Listed, OneOrMore, SurveyPart, Texts, text_in
 from tacit.survey.groups import SurveyGroup, design_groups
 from tacit.survey.logo import Logo
 from tacit.survey.problems import problems
@@ -42,17 +42,12 @@ class Survey(SurveyPart):
     consent: Texts | None = Field(
         default=None, description="What a respondent accepts by a tick before the first question."
     )
-    thanks: Texts | None = Field(
-        default=None,
-        description="Shown after the answers are stored.",
-    )
-    links: Annotated[tuple[parts.SurveyLink, ...], Field(strict=False, min_length=1)] | None = (
-        Field(default=None, description="Contact, imprint and the like, below the introduction.")
+    thanks: Texts | None = Field(default=None, description="Shown after the answers are stored.")
+    links: OneOrMore[parts.SurveyLink] | None = Field(
+        default=None, description="Contact, imprint and the like, below the introduction."
     )
     logo: Logo | None = Field(default=None, description="A picture above the introduction.")
-    languages: Annotated[tuple[Language, ...], Field(strict=False, min_length=1)] = Field(
-        default=("en",), description="The first is the default."
-    )
+    languages: OneOrMore[Language] = Field(default=("en",), description="The first is the default.")
     device: Literal["browser", "coin", "die", "birth_month"] = Field(
         default="browser",
         description="What decides by chance: the page, or a coin, a die or a birth month.",
@@ -73,24 +68,18 @@ class Survey(SurveyPart):
     labels: Labels = Field(
         default_factory=dict, description="The texts of categories, for all questions."
     )
-    questions: Annotated[
-        tuple[Question, ...], Field(strict=False, min_length=1, max_length=MOST_QUESTIONS)
-    ]
-    free_texts: (
-        Annotated[
-            tuple[parts.FreeText, ...],
-            Field(strict=False, min_length=1, max_length=MOST_FREE_TEXTS),
-        ]
-        | None
-    ) = Field(default=None, description="Text fields after the questions, outside the disguise.")
-    sections: (
-        Annotated[tuple[parts.SurveySection, ...], Field(strict=False, min_length=1)] | None
-    ) = Field(default=None, description="Headings between questions.")
-    groups: Annotated[tuple[SurveyGroup, ...], Field(strict=False)] = Field(
+    questions: OneOrMore[Question] = Field(max_length=MOST_QUESTIONS)
+    free_texts: Annotated[OneOrMore[parts.FreeText], Field(max_length=MOST_FREE_TEXTS)] | None = (
+        Field(default=None, description="Text fields after the questions, outside the disguise.")
+    )
+    sections: OneOrMore[parts.SurveySection] | None = Field(
+        default=None, description="Headings between questions."
+    )
+    groups: Listed[SurveyGroup] = Field(
         default=(), description="How questions are disguised; other questions are sent undisguised."
     )
     practice: parts.Practice | None = None
-    comprehension: Annotated[tuple[parts.Comprehension, ...], Field(strict=False)] = ()
+    comprehension: Listed[parts.Comprehension] = ()
     control: parts.Control | None = None
     model: DeviceModel | None = Field(
         default=None, description="A model that devices apply; they report whether it was right."
