@@ -137,6 +137,8 @@ class DecisionTree(TreeMiner):
             tree = grow(TreeReports.of_cells(joint, sizes, patterns.n_records, index), settings)
         else:
             tree = grow(reports(), settings)
+        if len(patterns) == patterns.n_records:
+            reports()  # what was not counted may be the caller's array, which may change
         self.restore(tree, design.schema, target.name)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
         self.prior_fit_ = OnDemand(partial(design_fit, patterns, design, (target.name,)))

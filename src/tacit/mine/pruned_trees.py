@@ -190,11 +190,7 @@ def choose_depth(
 def right_by_depth(tree: Tree, reports: TreeReports, deepest: int) -> Array:
     """The weight of each pattern for a correct answer of the tree cut at each depth from 0 on."""
     weights = np.zeros((deepest + 1, len(reports.shares)))
-    waiting = [(NodeWalk.root(tree, reports), 0)]
-    while waiting:
-        visit, depth = waiting.pop()
-        last = visit.is_leaf or depth == deepest
-        weights[depth : deepest + 1 if last else depth + 1] += visit.right()
-        if not last:
-            waiting += [(child, depth + 1) for child in visit.children()]
+    for node in NodeWalk.root(tree, reports).walk():
+        depth = tree.depth[node.node]
+        weights[depth : None if node.is_leaf else depth + 1] += node.right()
     return weights

@@ -86,7 +86,7 @@ def random_tree(
 ) -> tuple[Tree, Array]:
     """The tree of these records, and what the splits by each feature reduce the impurity by."""
     growing = grow_nodes(records, growth, rng)
-    tree, split = growing.tree(), np.flatnonzero(growing.attribute[: growing.n] != NONE)
+    tree, split = growing.tree(), np.flatnonzero(growing.attribute != NONE)
     gains = np.bincount(tree.attribute[split], growing.gain[split], len(records.features))
     total = tree.value.sum(axis=1, keepdims=True)
     chances = tree.value[:1] / total[:1]

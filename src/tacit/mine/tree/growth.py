@@ -35,14 +35,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
@@ -63,8 +61,6 @@ from tacit.reconstruction.estimate import covariance_of_means
 _NOTHING, _ROUNDING = 1e-12, 1e-9
 #: Smaller than any share, but its logarithm is finite.
 _TINY = float(np.finfo(np.float64).tiny)
-
-
 #: Class shares are equal if they differ by less than this part of the larger one.
 _SAME = 1e-9
 
@@ -255,70 +251,42 @@ class BestSplits:
     moments: BestMoments | None = None
 
 
-class SplitCriterion(ABC):
-    """A way to split nodes; its options are the splits that an attribute allows."""
+class EntropyCriterion:
+    """ID3: one branch per category. The options of a criterion are the splits by an attribute."""
 
-    name: str
-
-    @abstractmethod
     def impurity(self, table: Array) -> Array:
         """|S| times the impurity of class shares, along the last axis."""
-
-    @abstractmethod
-    def gains(self, table: Array) -> Array:
-        """Gain of each option from P(E, v, c), nodes x options."""
-
-    @abstractmethod
-    def options(self, categories: Mask) -> Mask:
-        """Whether each option is significant, given whether each category is."""
-
-    @abstractmethod
-    def large(self, shares: Array, least: float) -> Mask:
-        """Whether each option has two branches of at least this share; nodes x categories."""
-
-    @abstractmethod
-    def branches(self, sizes: Index, option: Index, most: int) -> Index:
-        """The branch of each category, nodes x `most` categories; NONE if it does not exist."""
-
-    @abstractmethod
-    def children(self, split: BestSplits) -> tuple[Array, Array | None]:
-        """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
-
-
-class EntropyCriterion(SplitCriterion):
-    """ID3: one branch per category."""
-
-    name = "entropy"
-
-    def impurity(self, table: Array) -> Array:
         total = summed(table, -1)[..., None]
         share = np.maximum(table, _TINY) / np.maximum(total, _TINY)
         return np.asarray(-summed(table * np.log2(share), -1))
 
     def gains(self, table: Array) -> Array:
+        """Gain of each option from P(E, v, c), nodes x options."""
         positive, whole = np.maximum(table, 0), np.maximum(summed(table, 1), 0)
         gain = self.impurity(whole) - summed(self.impurity(positive), 1)
         possible = np.count_nonzero(summed(positive, -1) > 0, axis=1) > 1
         return np.where(possible, gain, -np.inf)[:, None]
 
     def options(self, categories: Mask) -> Mask:
+        """Whether each option is significant, given whether each category is."""
         return np.asarray(categories.any(axis=1, keepdims=True))
 
     def large(self, shares: Array, least: float) -> Mask:
+        """Whether each option has two branches of at least this share; nodes x categories."""
         return np.asarray(np.count_nonzero(shares >= least, axis=1)[:, None] > 1)
 
     def branches(self, sizes: Index, option: Index, most: int) -> Index:
+        """The branch of each category, nodes x `most` categories; NONE if it does not exist."""
         categories = np.arange(most)
         return np.where(categories < sizes[:, None], categories, NONE)
 
     def children(self, split: BestSplits) -> tuple[Array, Array | None]:
+        """P(E, b, c) of the branches and their second moments, nodes x branches x classes."""
         return split.value, None if split.moments is None else split.moments.own
 
 
-class GiniCriterion(SplitCriterion):
+class GiniCriterion:
     """CART: one category against the others, as on one-hot data."""
-
-    name = "gini"
 
     def impurity(self, table: Array) -> Array:
         total = summed(table, -1)
@@ -353,9 +321,8 @@ class GiniCriterion(SplitCriterion):
         return both, np.stack([moment, others], axis=1)
 
 
-CRITERIA: dict[str, SplitCriterion] = {
-    criterion.name: criterion for criterion in (EntropyCriterion(), GiniCriterion())
-}
+SplitCriterion = EntropyCriterion | GiniCriterion
+CRITERIA: dict[str, SplitCriterion] = {"entropy": EntropyCriterion(), "gini": GiniCriterion()}
 
 
 def summed(table: Array, axis: int) -> Array:
@@ -491,20 +458,6 @@ def _replace(
         moment[nodes, :k], cross[nodes, :k] = split.moments(nodes, better)
 
 
-_COLUMNS = (
-    "parent",
-    "depth",
-    "label_source",
-    "label",
-    "value",
-    "moment",
-    "variance_floor",
-    "attribute",
-    "child",
-    "gain",
-)
-
-
 class GrowingTree:
     """The nodes so far, in the order they were added; one array per property.
 
@@ -518,12 +471,11 @@ class GrowingTree:
     ) -> None:
         self.reports, self.caution, self.lead, self.least = reports, caution, lead, least
         k, c = max(reports.sizes), reports.sizes[reports.target]
-        self.n = 0
-        self.parent, self.depth = np.zeros(0, np.intp), np.zeros(0, np.intp)
+        self.parent, self.attribute = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.label_source, self.label = np.zeros(0, np.intp), np.zeros(0, np.intp)
         self.value, self.moment = np.zeros((0, c)), np.zeros((0, c, c))
         self.variance_floor, self.gain = np.zeros(0), np.zeros(0)
-        self.attribute, self.child = np.zeros(0, np.intp), np.zeros((0, k), np.intp)
+        self.child = np.zeros((0, k), np.intp)
 
     def add(
         self, parent: Index, value: Array, moment: Array | None, floor: Array | float = 0.0
@@ -535,19 +487,22 @@ class GrowingTree:
         """
         if moment is None:
             moment = np.maximum(value, 0)[:, :, None] * np.eye(value.shape[1])
-        new = np.arange(self.n, self.n + len(parent))
-        self.n += len(parent)
-        for name in _COLUMNS:
-            setattr(self, name, _with_room(getattr(self, name), self.n))
-        self.parent[new], self.value[new], self.moment[new] = parent, value, moment
-        self.variance_floor[new] = floor
-        self.depth[new] = np.where(parent == NONE, 0, self.depth[parent] + 1)
-        self.attribute[new], self.child[new] = NONE, NONE
-        largest = first_largest(value)
-        above = np.where(parent == NONE, largest, self.label[parent])
-        sure = (parent == NONE) | self._leads(new, largest, above)
-        self.label[new] = np.where(sure, largest, above)
-        self.label_source[new] = np.where(sure, new, self.label_source[parent])
+        n, new = len(parent), len(self.parent) + np.arange(len(parent))
+        for name, rows in {
+            "parent": parent,
+            "attribute": np.full(n, NONE),
+            "label_source": new,
+            "label": first_largest(value),
+            "value": value,
+            "moment": moment,
+            "variance_floor": np.broadcast_to(floor, n),
+            "gain": np.zeros(n),
+            "child": np.full((n, self.child.shape[1]), NONE),
+        }.items():
+            setattr(self, name, np.concatenate([getattr(self, name), rows]))
+        unsure = new[(parent != NONE) & ~self._leads(new)]
+        self.label[unsure] = self.label[self.parent[unsure]]
+        self.label_source[unsure] = self.label_source[self.parent[unsure]]
         return new
 
     def split(self, nodes: Index, attribute: Index, child: Index, gain: Array | float = 0) -> None:
@@ -568,22 +523,20 @@ class GrowingTree:
 
     def tree(self) -> Tree:
         """The tree, its nodes in the order they were added."""
-        n = self.n
-        value, moment = self.value[:n], self.moment[:n]
         records = self.reports.n_records
         return Tree(
-            self.attribute[:n],
-            self.parent[:n],
-            self.child[:n],
-            value,
-            covariance_of_means(moment, value[:, :, None], value[:, None], records),
-            self.label_source[:n],
+            self.attribute,
+            self.parent,
+            self.child,
+            self.value,
+            covariance_of_means(self.moment, self.value[:, :, None], self.value[:, None], records),
+            self.label_source,
             records,
         )
 
-    def _leads(self, nodes: Index, largest: Index, above: Index) -> Mask:
+    def _leads(self, nodes: Index) -> Mask:
         """Whether the nodes' own class leads that of the parent by more than noise."""
-        value = self.value[nodes]
+        value, largest, above = self.value[nodes], self.label[nodes], self.label[self.parent[nodes]]
         if self.least:
             return np.asarray(value.sum(axis=1) >= self.least)
         if self.lead == 0:
@@ -604,15 +557,6 @@ class GrowingTree:
         added = np.where(np.abs(added) < _ROUNDING * moment, 0.0, added)
         floor = self.variance_floor[nodes][..., None, None] * identity
         return (added + floor) / self.reports.n_records
-
-
-def _with_room(array: npt.NDArray[np.generic], n: int) -> npt.NDArray[np.generic]:
-    """The array with room for n entries; if it must grow, it at least doubles."""
-    if n <= len(array):
-        return array
-    room = np.zeros((max(n, 2 * len(array)), *array.shape[1:]), array.dtype)
-    room[: len(array)] = array
-    return room
 
 
 #: Nodes that may be split: their numbers in the tree, what makes their tables, and their depth.
@@ -739,19 +683,23 @@ class NodeWalk:
             tables = self.tables.children(attribute, branches, wanted)
             yield NodeWalk(self.tree, tables, int(child[0, branch]))
 
+    def walk(self) -> Iterator[NodeWalk]:
+        """This node and all below it."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.children()
+
 
 def confusion_weights(tree: Tree, reports: TreeReports) -> Array:
     """The weight of each pattern for true class c and predicted class v, patterns x c x v."""
     n_classes = tree.value.shape[1]
     weights = np.zeros((len(reports.shares), n_classes, n_classes))
-    waiting = [NodeWalk.root(tree, reports)]
-    while waiting:
-        walk = waiting.pop()
+    for walk in NodeWalk.root(tree, reports).walk():
         if walk.is_leaf:
             label = tree.label[walk.node]
             np.add.at(weights[:, :, label], walk.tables.pattern, walk.tables.by_row())
-        else:
-            waiting += walk.children()
     return weights
 
 
