@@ -15,8 +15,9 @@ number the features, and the class is last.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice, repeat
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from tacit.mine.tree.likelihood import (
     FOLDS,
     FittedTable,
     Fold,
-    JointChannel,
+    TableReports,
     TreeChoice,
     by_leaf,
     dependent_trees,
@@ -68,10 +69,8 @@ WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Resamples of a fold, and trees of each.
 _RESAMPLES, _TREES = 5, 3
 
-#: Makes the records of the next tree of a bag.
-Draw = Callable[[], TreeReports]
-#: Resamples the reports; gives what draws the records of each tree.
-Bags = Callable[[np.random.Generator], Draw]
+#: The records of each tree, in bags that share one resample of the reports.
+Bags = Iterator[Iterable[TreeReports]]
 
 
 def random_growth(
@@ -249,53 +248,46 @@ def _units(
     )
 
 
-def table_bags(fitted: FittedTable, reconstruction: Reconstruction, target: str) -> Bags:
+def table_bags(
+    fitted: FittedTable, reconstruction: Reconstruction, rng: np.random.Generator
+) -> Bags:
     """Bags of joint tables."""
-
-    def bag(rng: np.random.Generator) -> Draw:
-        patterns = reconstruction.patterns
+    patterns = reconstruction.patterns
+    while True:
         drawn = patterns.with_counts(multinomial(patterns.counts, rng))
         again = Reconstruction(drawn, reconstruction.design)
-        reports, table = refitted_table(fitted, again, target)
-        records = _expected_records(reports.channel, table * reports.total)
-        return lambda: records
-
-    return bag
+        yield repeat(_expected_records(*refitted_table(fitted, again)), BAG)
 
 
-def imputed_bags(posterior: RecordPosterior, counts: Index) -> Bags:
+def imputed_bags(posterior: RecordPosterior, counts: Index, rng: np.random.Generator) -> Bags:
     """Bags of records drawn given the reports, anew for every tree."""
     target = posterior.target
     order = [*(a for a in range(len(posterior.sizes)) if a != target), target]
     sizes = tuple(posterior.sizes[a] for a in order)
-
-    def bag(rng: np.random.Generator) -> Draw:
+    while True:
         resampled = multinomial(counts, rng)
         drawn = np.minimum(resampled, _MOST_DRAWN)
         rows = np.repeat(np.arange(len(counts)), drawn)
         weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
-        return lambda: TreeReports.true(
-            posterior.draw(rows, rng)[:, order], weights, sizes, len(sizes) - 1, len(rows)
-        )
-
-    return bag
+        records = (posterior.draw(rows, rng)[:, order] for _ in range(BAG))
+        yield (TreeReports.true(r, weights, sizes, len(sizes) - 1, len(rows)) for r in records)
 
 
-def true_bags(records: Codes, counts: Index, sizes: tuple[int, ...]) -> Bags:
+def true_bags(
+    records: Codes, counts: Index, sizes: tuple[int, ...], rng: np.random.Generator
+) -> Bags:
     """Bags of distinct true records with their counts; the class is last."""
-
-    def bag(rng: np.random.Generator) -> Draw:
+    while True:
         weights = multinomial(counts, rng).astype(np.float64)
         drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, int(counts.sum()))
-        return lambda: drawn
-
-    return bag
+        yield repeat(drawn, BAG)
 
 
-def _expected_records(channel: JointChannel, expected: Array) -> TreeReports:
+def _expected_records(reports: TableReports, table: Array) -> TreeReports:
     """The cells of a table, with the expected number of records in each."""
+    expected = table * reports.total
     weights = np.where(expected > _NOTHING, expected, 0.0)
-    return channel.weighted_cells(weights, int(expected.sum()))
+    return TreeReports.of_cells(weights, reports.channel.channel.true.sizes, int(expected.sum()))
 
 
 def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
@@ -317,16 +309,13 @@ def grow_forest(
     bags: Bags, n_trees: int, growth: GrowthSettings, rng: np.random.Generator, tell: Progress
 ) -> GrownForest:
     """The trees, those of a bag side by side."""
-    trees: list[Tree] = []
-    gains: list[Array] = []
-    while len(trees) < n_trees:
-        draw = bags(rng)
-        for _ in range(min(BAG, n_trees - len(trees))):
-            tree, gain = random_tree(draw(), growth, rng)
-            trees.append(tree)
-            gains.append(gain)
-            tell(len(trees) / n_trees)
-    return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
+    trees, gains = [], []
+    for records in islice(chain.from_iterable(bags), n_trees):
+        tree, gain = random_tree(records, growth, rng)
+        trees.append(tree)
+        gains.append(gain)
+        tell(len(trees) / n_trees)
+    return GrownForest(trees, np.full(n_trees, 1 / n_trees), np.stack(gains))
 
 
 def reported_forest(
@@ -342,16 +331,17 @@ def reported_forest(
     n_features = len(design.schema) - 1
     reported_as_is = set(design.schema.names) == set(reconstruction.patterns.schema.names)
     if reported_as_is and TreeReports.of(reconstruction.patterns, design, target).exact:
-        return grow_forest(_reported_records(reconstruction, target), n_trees, growth, rng, tell)
+        bags = _reported_records(reconstruction, target, rng)
+        return grow_forest(bags, n_trees, growth, rng, tell)
     growth = replace(growth, least=max(_LEAST, n_records / _MOST_LEAVES))
     settings = GrowthSettings(CRITERIA["entropy"], CAUTION, growth.max_depth)
     names, choice, may_split = dependent_trees(reconstruction, target, settings)
     if choice is None or not may_split:
         return single_leaf(reconstruction.table([target]).value, n_features)
     if len(names) < n_features:
-        bags = reported_bags(reconstruction, target)
+        bags = reported_bags(reconstruction, target, rng)
         return grow_forest(bags, n_trees, growth, rng, tell)
-    bags = table_bags(choice.fitted, reconstruction, target)
+    bags = table_bags(choice.fitted, reconstruction, rng)
     forest = grow_forest(bags, n_trees, growth, rng, tell)
     weight = tree_weight(choice, growth, rng)
     if weight == 0:
@@ -362,27 +352,29 @@ def reported_forest(
     return GrownForest([*forest.trees, member], weights, forest.gains)
 
 
-def _reported_records(reconstruction: Reconstruction, target: str) -> Bags:
+def _reported_records(
+    reconstruction: Reconstruction, target: str, rng: np.random.Generator
+) -> Bags:
     """Bags of records that are reported as they are."""
     patterns, schema = reconstruction.patterns, reconstruction.design.schema
     order = [*schema.without(target).names, target]
-    columns = [patterns.schema.index(name) for name in order]
-    return true_bags(patterns.patterns[:, columns], patterns.counts, schema.subset(order).sizes)
+    records = patterns.patterns[:, [patterns.schema.index(name) for name in order]]
+    return true_bags(records, patterns.counts, schema.subset(order).sizes, rng)
 
 
-def reported_bags(reconstruction: Reconstruction, target: str) -> Bags:
+def reported_bags(reconstruction: Reconstruction, target: str, rng: np.random.Generator) -> Bags:
     """Bags of true records given disguised ones."""
     design, patterns = reconstruction.design, reconstruction.patterns
-    names = [name for name in design.schema.names if name != target]
+    names = design.schema.without(target).names
     channel = design.channel([*names, target])
     if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
         fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
-        return table_bags(fitted, reconstruction, target)
+        return table_bags(fitted, reconstruction, rng)
     learnt = likelihood(reconstruction, target, 1.0)
     tables = list(learnt.tables)
     tables[design.schema.index(target)] = np.eye(len(learnt.prior))
     posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
-    return imputed_bags(posterior, patterns.counts)
+    return imputed_bags(posterior, patterns.counts, rng)
 
 
 def single_leaf(shares: Array, n_features: int) -> GrownForest:
@@ -405,10 +397,8 @@ def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Gener
         return 0.0
     strength = choice.fitted.strength * (FOLDS - 1) / FOLDS
     likelihoods = np.zeros(len(WEIGHTS))
-    for fold, prior, trees in zip(
-        choice.fitted.folds, choice.fitted.fold_priors, choice.fold_trees, strict=True
-    ):
-        forest = _forest_table(fold, prior, strength, growth, rng)
+    for fold, trees in zip(choice.fitted.folds, choice.fold_trees, strict=True):
+        forest = _forest_table(fold, strength, growth, rng)
         tree = by_leaf(fold, trees[choice.chosen])
         likelihoods += [
             fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
@@ -418,14 +408,15 @@ def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Gener
 
 
 def _forest_table(
-    fold: Fold, prior: Array, strength: float, growth: GrowthSettings, rng: np.random.Generator
+    fold: Fold, strength: float, growth: GrowthSettings, rng: np.random.Generator
 ) -> Array:
     """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
-    learnt, trees = fold.learnt, []
+    learnt, table, trees = fold.learnt, fold.prior, []
     for _ in range(_RESAMPLES):
         drawn = replace(learnt, counts=multinomial(learnt.counts, rng).astype(np.float64))
-        table = prior if math.isinf(strength) else penalised(drawn, prior, strength, fold.table)
-        records = _expected_records(learnt.channel, table * learnt.total)
+        if not math.isinf(strength):
+            table = penalised(drawn, fold.prior, strength, fold.table)
+        records = _expected_records(learnt, table)
         trees += [random_tree(records, growth, rng)[0] for _ in range(_TREES)]
     chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
     return np.asarray(fold.table.sum(axis=1)[:, None] * chances)

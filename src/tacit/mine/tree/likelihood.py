@@ -34,7 +34,7 @@ from tacit.mine.tree.growth import (
 )
 from tacit.mine.tree.tables import TreeReports
 from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
-from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem
 from tacit.records import PatternTable
 
@@ -61,6 +61,11 @@ class JointChannel:
         """Number of classes."""
         return self.channel.true.sizes[-1]
 
+    @property
+    def target(self) -> str:
+        """The attribute to predict."""
+        return self.channel.true.names[-1]
+
     @cached_property
     def _forward(self) -> list[Linear]:
         return [factor.channel.fast_forward for factor in self.channel.factors]
@@ -74,9 +79,9 @@ class JointChannel:
         """The features of each row of a table, rows x features."""
         return np.indices(self.sizes).reshape(len(self.sizes), -1).T
 
-    def weighted_cells(self, weights: Array, n_records: int) -> TreeReports:
-        """The cells of a table, features x classes, to grow a tree from; the class is last."""
-        return TreeReports.of_cells(weights, self.channel.true.sizes, n_records)
+    def leaves(self, tree: Tree) -> Index:
+        """The leaf of each row of a table."""
+        return tree.find(self.codes, len(self.sizes))
 
     def reported(self, table: Array) -> Array:
         """M p of a table with features x classes, flattened."""
@@ -93,18 +98,11 @@ class JointChannel:
 
         The table itself if the class is reported jointly with other attributes.
         """
-        names = self.channel.reported.names
-        target = self.channel.true.names[-1]
-        if target not in names:
-            return reported
-        cube = reported.reshape(self.channel.reported.sizes)
-        return np.asarray(cube / cube.sum(axis=names.index(target), keepdims=True)).ravel()
-
-    def cells(self, patterns: PatternTable) -> Index:
-        """The cell of each pattern in a reported table."""
         schema = self.channel.reported
-        columns = patterns.patterns[:, [patterns.schema.index(name) for name in schema.names]]
-        return np.asarray(np.ravel_multi_index(tuple(columns.T.astype(np.intp)), schema.sizes))
+        if self.target not in schema:
+            return reported
+        cube = reported.reshape(schema.sizes)
+        return np.asarray(cube / cube.sum(schema.index(self.target), keepdims=True)).ravel()
 
 
 #: Share of the uniform table in the prior, so that no cell is impossible.
@@ -132,15 +130,13 @@ class TableReports:
     @classmethod
     def of(cls, channel: JointChannel, patterns: PatternTable) -> TableReports:
         """The reports in a pattern table, summed over attributes that the channel does not have."""
-        cells = channel.cells(patterns)
-        size = math.prod(channel.channel.reported.sizes)
-        counts = np.bincount(cells, patterns.counts.astype(np.float64), size)
+        schema = channel.channel.reported
+        columns = [patterns.schema.index(name) for name in schema.names]
+        codes = patterns.patterns[:, columns].astype(np.intp)
+        cells = np.ravel_multi_index(tuple(codes.T), schema.sizes)
+        counts = np.bincount(cells, patterns.counts.astype(np.float64), math.prod(schema.sizes))
         seen = np.flatnonzero(counts)
         return cls(channel, seen, np.asarray(counts[seen], np.float64))
-
-    def leaves(self, tree: Tree) -> Index:
-        """The leaf of each row of a table."""
-        return tree.find(self.channel.codes, len(self.channel.sizes))
 
     def class_likelihoods(self, table: Array) -> Array:
         """log P(reported class | the other reported answers) of each report.
@@ -232,8 +228,10 @@ def naive_bayes_step(channel: JointChannel, n_records: float) -> MStep:
     return m_step
 
 
-class DirectionShrinkage:
-    """The unbiased tables of the class and the attributes of each group without the class.
+def shrunk_by_direction(
+    channel: JointChannel, reconstruction: Reconstruction, table: Array
+) -> Array:
+    """The table with each group as dependent on the others as its direction is sure.
 
     If theta is close to 1/2, reports from which two groups depend on each other in one direction
     are nearly those of the opposite one, and a model of largest likelihood has one of them as if it
@@ -247,34 +245,23 @@ class DirectionShrinkage:
 
         p <- (2 w - 1) p + (2 - 2 w) p(group) p(others),    at least none of it.
     """
-
-    def __init__(self, channel: JointChannel, reconstruction: Reconstruction, target: str) -> None:
-        self.channel = channel
-        self.target = len(channel.sizes)
-        names = channel.channel.true.names
-        others = [f for f in channel.channel.factors if self.target not in f.true_axes]
-        self.groups = [
-            {a: reconstruction.table([target, names[a]]) for a in factor.true_axes}
-            for factor in others
-        ]
-
-    def shrunk(self, table: Array) -> Array:
-        """The table with each group as dependent on the others as its direction is sure."""
-        cube = table.reshape(self.channel.channel.true.sizes)
-        for unbiased in self.groups:
-            axes = tuple(unbiased)
-            odds = np.mean([self._log_odds(cube, a, pair) for a, pair in unbiased.items()])
-            sure = max(0.0, float(np.tanh(odds / 2)))  # 2 w - 1
-            others = tuple(a for a in range(cube.ndim) if a not in axes)
-            apart = cube.sum(axis=axes, keepdims=True) * cube.sum(axis=others, keepdims=True)
-            cube = sure * cube + (1 - sure) * apart
-        return np.asarray(cube.reshape(table.shape))
-
-    def _log_odds(self, cube: Array, a: int, unbiased: Estimate) -> float:
-        """2 e^T C^-1 d of one attribute."""
-        model = cube.sum(axis=tuple(b for b in range(cube.ndim) if b not in (a, self.target))).T
-        precision = np.linalg.pinv(unbiased.covariance, rcond=1e-8, hermitian=True)
-        return float(2 * _beyond(model) @ precision @ _beyond(unbiased.value))
+    schema, target = channel.channel.true, len(channel.sizes)
+    cube = table.reshape(schema.sizes)
+    for factor in channel.channel.factors:
+        axes = factor.true_axes
+        if target in axes:
+            continue
+        log_odds = []
+        for a in axes:
+            model = cube.sum(axis=tuple(b for b in range(cube.ndim) if b not in (a, target))).T
+            unbiased = reconstruction.table([channel.target, schema.names[a]])
+            precision = np.linalg.pinv(unbiased.covariance, rcond=1e-8, hermitian=True)
+            log_odds.append(float(2 * _beyond(model) @ precision @ _beyond(unbiased.value)))
+        sure = max(0.0, float(np.tanh(np.mean(log_odds) / 2)))  # 2 w - 1
+        others = tuple(a for a in range(cube.ndim) if a not in axes)
+        apart = cube.sum(axis=axes, keepdims=True) * cube.sum(axis=others, keepdims=True)
+        cube = sure * cube + (1 - sure) * apart
+    return np.asarray(cube.reshape(table.shape))
 
 
 def _beyond(table: Array) -> Array:
@@ -291,16 +278,17 @@ STRENGTHS = (math.inf, 30_000.0, 3_000.0, 300.0, 30.0, 3.0)
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Reports to learn from and reports held out, and a table fitted to the former."""
+    """Reports to learn from and reports held out; a prior and a table fitted to the former."""
 
     learnt: TableReports
     held_out: TableReports
+    prior: Array
     table: Array
 
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """The joint table of all reports, that of each fold, and their priors.
+    """The joint table of all reports, and that of each fold.
 
     `kind` is which of the `priors` it has, `likely` the naive Bayes table of largest likelihood.
     """
@@ -310,8 +298,7 @@ class FittedTable:
     kind: int
     likely: Array
     strength: float
-    folds: tuple[Fold, ...]
-    fold_priors: tuple[Array, ...]
+    folds: list[Fold]
 
 
 def fitted_table(
@@ -325,39 +312,32 @@ def fitted_table(
     the reported class of held-out reports from their other answers best.
     """
     channel = JointChannel(reconstruction.design.channel([*names, target]))
-    folds, fold_priors = [], []
+    by_fold = []
     for learnt, held_out in reconstruction.patterns.folds(FOLDS, rng):
-        fold = Fold(
-            TableReports.of(channel, learnt), TableReports.of(channel, held_out), np.empty(0)
-        )
-        part = Reconstruction(learnt, reconstruction.design)
-        folds.append(fold)
-        fold_priors.append(_priors(fold.learnt, part, target)[1])
-    candidates = [
-        [replace(fold, table=table) for fold, table in zip(folds, tables, strict=True)]
-        for tables in zip(*fold_priors, strict=True)
-    ]
+        reports = TableReports.of(channel, learnt), TableReports.of(channel, held_out)
+        priors = _priors(reports[0], Reconstruction(learnt, reconstruction.design))[1]
+        by_fold.append([Fold(*reports, prior, prior) for prior in priors])
+    candidates = [list(folds) for folds in zip(*by_fold, strict=True)]
     kind = int(np.argmax([_held_out_likelihood(candidate) for candidate in candidates]))
-    reports = TableReports.of(channel, reconstruction.patterns)
-    likely, priors = _priors(reports, reconstruction, target)
-    table, strength, fitted = _strengthened(reports, priors[kind], candidates[kind])
-    chosen = tuple(fold.table for fold in candidates[kind])
-    return FittedTable(reports, table, kind, likely, strength, tuple(fitted), chosen)
+    whole = TableReports.of(channel, reconstruction.patterns)
+    likely, priors = _priors(whole, reconstruction)
+    table, strength, folds = _strengthened(whole, priors[kind], candidates[kind])
+    return FittedTable(whole, table, kind, likely, strength, folds)
 
 
 def refitted_table(
-    fitted: FittedTable, reconstruction: Reconstruction, target: str
+    fitted: FittedTable, reconstruction: Reconstruction
 ) -> tuple[TableReports, Array]:
     """The table of other reports, with the kind of prior and the strength of this one."""
     reports = TableReports.of(fitted.reports.channel, reconstruction.patterns)
-    prior = _priors(reports, reconstruction, target, fitted.likely)[1][fitted.kind]
+    prior = _priors(reports, reconstruction, fitted.likely)[1][fitted.kind]
     if math.isinf(fitted.strength):
         return reports, prior
     return reports, penalised(reports, prior, fitted.strength, fitted.table)
 
 
 def _priors(
-    reports: TableReports, reconstruction: Reconstruction, target: str, start: Array | None = None
+    reports: TableReports, reconstruction: Reconstruction, start: Array | None = None
 ) -> tuple[Array, list[Array]]:
     """The naive Bayes table of largest likelihood, and three priors in which all is possible.
 
@@ -367,17 +347,18 @@ def _priors(
     has less of both.
     """
     channel = reports.channel
-    by_pairs = pairs_table(channel, reconstruction, target)
+    by_pairs = pairs_table(channel, reconstruction)
     m_step = naive_bayes_step(channel, reports.total)
     likely = maximised(reports, m_step, by_pairs if start is None else start)
-    shrunk = DirectionShrinkage(channel, reconstruction, target).shrunk(likely)
+    shrunk = shrunk_by_direction(channel, reconstruction, likely)
     return likely, [with_uniform(prior) for prior in (by_pairs, (by_pairs + shrunk) / 2, shrunk)]
 
 
-def pairs_table(channel: JointChannel, reconstruction: Reconstruction, target: str) -> Array:
+def pairs_table(channel: JointChannel, reconstruction: Reconstruction) -> Array:
     """Naive Bayes from reconstructed pairs, shrunk towards independence by their noise."""
+    *names, target = channel.channel.true.names
     prior = projected_prior(reconstruction, target, 1.0)
-    unbiased = [reconstruction.table([target, n]) for n in channel.channel.true.names[:-1]]
+    unbiased = [reconstruction.table([target, name]) for name in names]
     tables = [shrunk_table(pair, prior, 1.0) for pair in unbiased]
     return naive_bayes_table(channel, np.maximum(prior, _LEAST_CLASS), tables)
 
@@ -396,14 +377,13 @@ def _strengthened(
 
     From the strongest prior down, until two in a row are worse.
     """
-    priors = tuple(fold.table for fold in folds)
     steps, likelihoods = [folds], [_held_out_likelihood(folds)]
     for strength in STRENGTHS[1:]:
         fold_strength = strength * (FOLDS - 1) / FOLDS
         steps.append(
             [
-                replace(fold, table=penalised(fold.learnt, fold_prior, fold_strength, fold.table))
-                for fold, fold_prior in zip(steps[-1], priors, strict=True)
+                replace(fold, table=penalised(fold.learnt, fold.prior, fold_strength, fold.table))
+                for fold in steps[-1]
             ]
         )
         likelihoods.append(_held_out_likelihood(steps[-1]))
@@ -437,30 +417,25 @@ def class_tests(reconstruction: Reconstruction, target: str) -> ClassTests:
     share is hardly known, because P(c) P(a) is not linear. Both maxima are found by EM, many tables
     at once.
     """
-    design = reconstruction.design
-    classes = design.schema[target].size
+    design, patterns = reconstruction.design, reconstruction.patterns
+    classes, names = design.schema[target].size, design.schema.without(target).names
     tests: ClassTests = {}
     alike: dict[tuple[int, int], list[str]] = {}
-    for name in design.schema.names:
-        if name == target:
-            continue
-        names = design.jointly_reported([target, name])
-        channel = design.channel([target, name]) if len(names) == 2 else None
-        if channel is None or math.prod(channel.reported.sizes) > _MOST_CELLS:
-            statistic, freedom = class_dependence(reconstruction.table([target, name]))[1:]
-            tests[name] = statistic, freedom
+    for name in names:
+        together = design.jointly_reported([target, name])
+        cells = math.prod(design.channel(together).reported.sizes)
+        if len(together) > 2 or cells > _MOST_CELLS:
+            tests[name] = class_dependence(reconstruction.table([target, name]))[1:]
         else:
-            shape = (design.schema[name].size, math.prod(channel.reported.sizes))
-            alike.setdefault(shape, []).append(name)
+            alike.setdefault((design.schema[name].size, cells), []).append(name)
     for (size, _), names_alike in alike.items():
         channels = [design.channel([target, name]) for name in names_alike]
-        counts = [reconstruction.patterns.marginal(c.reported.names).ravel() for c in channels]
-        ratios = likelihood_ratios(
-            np.stack([c.matrix for c in channels]), np.stack(counts).astype(np.float64), classes
-        )
+        counts = [patterns.marginal(c.reported.names).ravel() for c in channels]
+        matrices = np.stack([c.matrix for c in channels])
+        ratios = likelihood_ratios(matrices, np.stack(counts).astype(np.float64), classes)
         freedom = (classes - 1) * (size - 1)
         tests |= {n: (float(r), freedom) for n, r in zip(names_alike, ratios, strict=True)}
-    return {name: tests[name] for name in design.schema.names if name != target}
+    return {name: tests[name] for name in names}
 
 
 def likelihood_ratios(matrices: Array, counts: Array, classes: int) -> Array:
@@ -642,21 +617,19 @@ class TreeChoice:
     def _refitted(self, trees: list[Tree]) -> Array:
         """Held-out likelihoods of models with the leaves of trees, fitted to the other reports."""
         likely = []
-        for fold, prior, tree in zip(
-            self.fitted.folds, self.fitted.fold_priors, trees, strict=True
-        ):
-            numbered = np.unique(fold.learnt.leaves(tree), return_inverse=True)[1]
-            m_step = leaf_step(prior, STRENGTH, numbered, fold.learnt.total)
-            likely.append(
-                fold.held_out.class_likelihoods(maximised(fold.learnt, m_step, fold.table))
-            )
+        for fold, tree in zip(self.fitted.folds, trees, strict=True):
+            numbered = np.unique(fold.learnt.channel.leaves(tree), return_inverse=True)[1]
+            m_step = leaf_step(fold.prior, STRENGTH, numbered, fold.learnt.total)
+            table = maximised(fold.learnt, m_step, fold.table)
+            likely.append(fold.held_out.class_likelihoods(table))
         return np.concatenate(likely)
 
 
 def _grown(reports: TableReports, table: Array, settings: GrowthSettings) -> tuple[Tree, Array]:
     """The tree on a joint table, and the price of each node, with the criterion as the cost."""
     settings = replace(settings, caution=0.0, least=_LEAST / reports.total)
-    cells = reports.channel.weighted_cells(table, int(reports.total))
+    sizes = reports.channel.channel.true.sizes
+    cells = TreeReports.of_cells(table, sizes, int(reports.total))
     tree = follow(grow_nodes(cells, settings).tree(), cells)  # sums of cells instead of differences
     tree.value[0] = table.sum(axis=0)  # the digits of saved models
     return tree, tree.prices(settings.criterion.impurity(tree.value))
@@ -677,7 +650,7 @@ def by_leaf(fold: Fold, tree: Tree) -> Array:
     whole = tree.value[0] / tree.value[0].sum() / fold.learnt.total
     sums = tree.value + whole
     chances = sums / sums.sum(axis=1, keepdims=True)
-    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.leaves(tree)])
+    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.channel.leaves(tree)])
 
 
 #: Cells of the largest joint table, true or reported.
