@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,23 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, Index
 from tacit.core.channel import Coin, matrix
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError, TacitError
-from tacit.optimize.objectives import (
-    Warner,
-    epsilon,
-    errors,
-    mse,
-    privacies,
-    privacy,
-    unbeaten,
-    worst_posterior,
-)
+from tacit.optimize import objectives
 from tacit.optimize.problem import FrontProblem
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
@@ -229,30 +221,26 @@ class ChosenChannel:
 
 
 def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str]:
-    """A label for each report: the answers it points to, those it points to less in brackets.
+    """A label for each report: 'a or b (or c)', the answers it points to, in brackets those it
+    points to less; where that is too long for a name, the first one and how many more.
 
     A report points to the answers that can lead to it; under an epsilon bound, where all can, to
     those more likely to than the middle of the row (by logarithm). Equal labels are numbered.
     """
-    names, labels = choice.categories, []
-    used: dict[str, int] = {}
+    names, labels = np.array(choice.categories, dtype=object), list[str]()
+    used: Counter[str] = Counter()
     bounded = choice.problem.epsilon is not None
     for row, posterior in zip(matrix, posteriors, strict=True):
         inside = row > (np.sqrt(row.min() * row.max()) if bounded else 0)
-        strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
-        label = _label(*([names[i] for i in np.flatnonzero(s)] for s in (strong, inside & ~strong)))
-        used[label] = used.get(label, 0) + 1
+        is_strong = inside & ((posterior >= 0.999 * posterior.max()) | bounded)
+        strong, weak = names[is_strong].tolist(), names[inside & ~is_strong].tolist()
+        label = " or ".join(strong) + (f" (or {' or '.join(weak)})" if weak else "")
+        if len(label) > _LONGEST:
+            others = len(strong) + len(weak) - 1
+            label = strong[0][: _LONGEST - 20] + (f" or {others} more" if others else "")
+        used[label] += 1
         labels.append(label if used[label] == 1 else f"{label} #{used[label]}")
     return labels
-
-
-def _label(strong: list[str], weak: list[str]) -> str:
-    """'a or b (or c)'; where that is too long for a name, the first one and how many more."""
-    label = " or ".join(strong) + (f" (or {' or '.join(weak)})" if weak else "")
-    if len(label) <= _LONGEST:
-        return label
-    others = len(strong) + len(weak) - 1
-    return f"{strong[0][: _LONGEST - 20]}" + (f" or {others} more" if others else "")
 
 
 def front_figure(caption: str) -> tuple[Figure, Axes]:
@@ -268,6 +256,11 @@ def front_figure(caption: str) -> tuple[Figure, Axes]:
     axes.set_title(caption, fontsize=9, loc="left", wrap=True)
     axes.grid(alpha=0.25, which="both", lw=0.5)
     return figure, axes
+
+
+def _spaced(rows: int, most: int) -> Index:
+    """Numbers of at most `most` rows, evenly chosen with both ends."""
+    return np.unique(np.linspace(0, rows - 1, min(most, rows)).round().astype(np.intp))
 
 
 _NUMBERS = ("privacy", "mse", "lower_bound")
@@ -337,8 +330,8 @@ class Front(TabularResult):
             "mse": self.mse.tolist(),
             "lower_bound": self.lower_bound.tolist(),
             "reported": [len(matrix) for matrix in self.channels],
-            "worst_posterior": [worst_posterior(matrix, p) for matrix in self.channels],
-            "epsilon": [epsilon(matrix) for matrix in self.channels],
+            "worst_posterior": [objectives.worst_posterior(m, p) for m in self.channels],
+            "epsilon": [objectives.epsilon(matrix) for matrix in self.channels],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -348,7 +341,7 @@ class Front(TabularResult):
     def to_table(self, most: int = _SHOWN) -> Table:
         """The table as a person reads it: at most `most` rows, evenly chosen with both ends."""
         columns = self.columns()
-        places = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(int))
+        epsilons = ["infinite" if np.isinf(e) else f"{e:.4f}" for e in columns["epsilon"]]
         rows = [
             [
                 f"{columns['privacy'][i]:.4f}",
@@ -356,9 +349,9 @@ class Front(TabularResult):
                 f"{columns['lower_bound'][i]:.4e}",
                 str(columns["reported"][i]),
                 f"{columns['worst_posterior'][i]:.4f}",
-                "infinite" if np.isinf(columns["epsilon"][i]) else f"{columns['epsilon'][i]:.4f}",
+                epsilons[i],
             ]
-            for i in places
+            for i in _spaced(len(self), most)
         ]
         heads = [name.replace("_", " ") for name in columns]
         return Table(heads, rows, self.caption(), "r" * len(heads))
@@ -383,13 +376,9 @@ class Front(TabularResult):
         bound = "lower bound (proved)"
         axes.plot(self.privacy, self.lower_bound, lw=1, ls=":", color=GREY, label=bound)
         if self.method != "Warner":
-            p, n = self.problem.p, self.problem.n
-            matrices = Warner(400).search(self.problem, lambda _: None).matrices
-            channels = np.array(matrices).reshape(-1, n, n)
-            values = privacies(channels, p)
-            mses = errors(channels, p, self.problem.n_records)
-            shown = [i for i in unbeaten(values, mses) if mses[i] < 20 * self.mse.max()]
-            if shown:
+            _, values, mses = objectives.best_warner(self.problem)
+            shown = mses < 20 * self.mse.max()
+            if shown.any():
                 axes.plot(values[shown], mses[shown], lw=1, ls="--", color=RED, label="Warner")
         axes.legend(frameon=False, fontsize=9)
         return figure
@@ -416,25 +405,21 @@ class Front(TabularResult):
         """The front that a front file describes."""
         content = read_document(text, FORMAT)
         try:
-            return cls._from_dict(content)
+            problem, points = FrontProblem.from_dict(content), content["points"]
+            if not isinstance(content["method"], str) or not points:
+                raise FileError("not a front file: it needs a method and at least one point")
+            numbers = {n: np.array([float(point[n]) for point in points]) for n in _NUMBERS}
+            matrices = tuple(np.array(point["matrix"], dtype=np.float64) for point in points)
+            for channel in matrices:
+                if channel.ndim != 2 or channel.shape[1] != problem.n:
+                    raise FileError(f"not a front file: a matrix needs {problem.n} columns")
+                if (channel < 0).any() or not np.allclose(channel.sum(axis=0), 1, atol=1e-9):
+                    raise FileError("not a front file: a column is negative or does not sum to 1")
+            return cls(problem, content["method"], channels=matrices, **numbers)
         except TacitError:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
             raise FileError(f"not a front file: {type(error).__name__}: {error}") from None
-
-    @classmethod
-    def _from_dict(cls, content: dict[str, Any]) -> Front:
-        problem, points = FrontProblem.from_dict(content), content["points"]
-        if not isinstance(content["method"], str) or not points:
-            raise FileError("not a front file: it needs a method and at least one point")
-        numbers = {name: np.array([float(point[name]) for point in points]) for name in _NUMBERS}
-        matrices = tuple(np.array(point["matrix"], dtype=np.float64) for point in points)
-        for channel in matrices:
-            if channel.ndim != 2 or channel.shape[1] != problem.n:
-                raise FileError(f"not a front file: a matrix needs {problem.n} columns")
-            if (channel < 0).any() or not np.allclose(channel.sum(axis=0), 1, atol=1e-9):
-                raise FileError("not a front file: a column is negative or does not sum to 1")
-        return cls(problem, content["method"], channels=matrices, **numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -460,18 +445,13 @@ class Robustness(TabularResult):
         if not 0 < level < 1:
             raise DesignError(f"level must lie between 0 and 1, got {level!r}")
         tails = [(1 - level) / 2, (1 + level) / 2]
-        low, high = np.quantile(self.privacy, tails, axis=0)
-        small, large = np.quantile(self.mse, tails, axis=0)
-        return {
-            "privacy": self.front.privacy.tolist(),
-            "privacy_low": low.tolist(),
-            "privacy_high": high.tolist(),
-            "mse": self.front.mse.tolist(),
-            "mse_low": small.tolist(),
-            "mse_high": large.tolist(),
-            "worst_posterior": self.worst_posterior.max(axis=0).tolist(),
-            "delta_kept": self.delta_kept.mean(axis=0).tolist(),
-        }
+        columns: dict[str, Array] = {}
+        for name in ("privacy", "mse"):
+            low, high = np.quantile(getattr(self, name), tails, axis=0)
+            columns |= {name: getattr(self.front, name), f"{name}_low": low, f"{name}_high": high}
+        columns["worst_posterior"] = self.worst_posterior.max(axis=0)
+        columns["delta_kept"] = self.delta_kept.mean(axis=0)
+        return {name: column.tolist() for name, column in columns.items()}
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """The table as a data frame."""
@@ -489,7 +469,6 @@ class Robustness(TabularResult):
     def to_table(self, level: float = 0.95, most: int = _SHOWN) -> Table:
         """The table as a person reads it: rows evenly chosen with both ends."""
         columns = self.columns(level)
-        places = np.unique(np.linspace(0, len(self.front) - 1, most).round().astype(int))
         rows = [
             [
                 f"{columns['privacy'][i]:.4f}",
@@ -499,7 +478,7 @@ class Robustness(TabularResult):
                 f"{columns['worst_posterior'][i]:.4f}",
                 f"{100 * columns['delta_kept'][i]:.0f} %",
             ]
-            for i in places
+            for i in _spaced(len(self.front), most)
         ]
         heads = ("privacy", "really", "mse", "really", "worst", "delta kept")
         return Table(heads, rows, self.caption(), "r" * len(heads))
@@ -550,7 +529,11 @@ def robustness(
         raise DesignError("truth: every prior must be at least 0 everywhere and sum to 1")
     figures = [
         [
-            (privacy(m, p), mse(m, p, front.problem.n_records), worst_posterior(m, p))
+            (
+                objectives.privacy(m, p),
+                objectives.mse(m, p, front.problem.n_records),
+                objectives.worst_posterior(m, p),
+            )
             for m in front.channels
         ]
         for p in priors

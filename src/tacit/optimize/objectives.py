@@ -30,8 +30,7 @@ def privacy(matrix: Array, prior: Array) -> float:
 
 def mse(matrix: Array, prior: Array, n_records: int) -> float:
     """Mean squared error of the estimated distribution, averaged over the categories (eq. 10)."""
-    error = trace(matrix, prior) - float(prior @ prior)
-    return error / (len(prior) * n_records)
+    return (trace(matrix, prior) - float(prior @ prior)) / (len(prior) * n_records)
 
 
 def trace(matrix: Array, prior: Array) -> float:
@@ -131,3 +130,13 @@ class Warner:
         every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
         within = (m for m in every if worst_posterior(m, problem.p) <= problem.cap * slack)
         return SearchResult(tuple(m for m in within if epsilon(m) <= largest_epsilon))
+
+
+def best_warner(problem: FrontProblem) -> tuple[Array, Array, Array]:
+    """The matrices of Warner that no other one of them beats, with their privacies and errors."""
+    matrices = np.array(Warner(400).search(problem, lambda _: None).matrices)
+    matrices = matrices.reshape(-1, problem.n, problem.n)
+    values = privacies(matrices, problem.p)
+    mses = errors(matrices, problem.p, problem.n_records)
+    best = unbeaten(values, mses)
+    return matrices[best], values[best], mses[best]

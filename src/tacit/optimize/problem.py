@@ -158,7 +158,19 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
     if isinstance(n_records, bool) or not isinstance(n_records, int | np.integer) or n_records < 1:
         raise DesignError(f"n_records must be a positive whole number, got {n_records!r}")
     bound = Fraction(1) if delta is None else probability(delta, "delta")
-    _check_delta(bound, exact)
+    largest = max(exact)
+    if bound < largest:
+        raise DesignError(
+            f"delta = {float(bound):g} is below the largest prior, {float(largest):.6g}: who "
+            "guesses that category is right that often whatever is reported, so no channel keeps "
+            f"such a bound (Huang & Du, Theorem 5); allowed: above {float(largest):.6g}, up to 1"
+        )
+    if bound < largest * (1 + _ROOM):
+        raise DesignError(
+            f"delta = {float(bound):g} leaves no room above the largest prior: a report could not "
+            f"tell more of that category than no report does; allowed: at least "
+            f"{float(largest * (1 + _ROOM)):.9g}, up to 1"
+        )
     return FrontProblem(exact, int(n_records), bound, _epsilon(epsilon), shape, attributes)
 
 
@@ -174,22 +186,6 @@ def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...
     if any(isinstance(cell, list | tuple) for cell in cells.flat):
         raise DesignError("prior: all parts of a table must have the same number of entries")
     return list(cells.flat), cells.shape, ()
-
-
-def _check_delta(delta: Fraction, exact: tuple[Fraction, ...]) -> None:
-    largest = max(exact)
-    if delta < largest:
-        raise DesignError(
-            f"delta = {float(delta):g} is below the largest prior, {float(largest):.6g}: who "
-            "guesses that category is right that often whatever is reported, so no channel keeps "
-            f"such a bound (Huang & Du, Theorem 5); allowed: above {float(largest):.6g}, up to 1"
-        )
-    if delta < largest * (1 + _ROOM):
-        raise DesignError(
-            f"delta = {float(delta):g} leaves no room above the largest prior: a report could not "
-            f"tell more of that category than no report does; allowed: at least "
-            f"{float(largest * (1 + _ROOM)):.9g}, up to 1"
-        )
 
 
 def _epsilon(epsilon: Any) -> float | None:

@@ -10,9 +10,9 @@ from threadpoolctl import threadpool_limits
 
 from tacit.core.arrays import Array
 from tacit.errors import DesignError
+from tacit.optimize import objectives
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.fronts import Front
-from tacit.optimize.objectives import mse, privacy, unbeaten
 from tacit.optimize.problem import SearchMethod, problem_of
 from tacit.records import Progress
 
@@ -49,9 +49,10 @@ def front(
         searched = chosen.search(problem, tell)
         proofs = searched.proofs or prove(problem)
     matrices = [_aligned(matrix, problem.p) for matrix in searched.matrices]
-    errors = np.array([mse(matrix, problem.p, problem.n_records) for matrix in matrices])
-    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
-    best = unbeaten(values, errors)
+    p, n = problem.p, problem.n_records
+    errors = np.array([objectives.mse(matrix, p, n) for matrix in matrices])
+    values = np.array([objectives.privacy(matrix, p) for matrix in matrices])
+    best = objectives.unbeaten(values, errors)
     if not len(best):
         raise DesignError("no channel was found that can be reconstructed; search longer")
     # Undisguised answers have tr(W diag(q) W^T) = 1, and no disguise has less.

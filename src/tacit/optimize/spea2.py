@@ -31,7 +31,7 @@ import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.errors import DesignError, FileError
-from tacit.optimize.objectives import Warner, errors, privacies, random_matrices, unbeaten
+from tacit.optimize.objectives import best_warner, errors, privacies, random_matrices
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_size
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Progress
@@ -224,25 +224,17 @@ class ChannelPopulation:
     error: Array
 
     def __add__(self, other: ChannelPopulation) -> ChannelPopulation:
-        return ChannelPopulation(
-            np.concatenate([self.matrices, other.matrices]),
-            np.concatenate([self.privacy, other.privacy]),
-            np.concatenate([self.error, other.error]),
-        )
-
-    def copy(self) -> ChannelPopulation:
-        """The same channels in arrays of their own."""
-        return ChannelPopulation(self.matrices.copy(), self.privacy.copy(), self.error.copy())
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return ChannelPopulation(*(np.concatenate(arrays) for arrays in both))
 
     def take(self, places: Any) -> ChannelPopulation:
-        """Those at these places."""
-        return ChannelPopulation(self.matrices[places], self.privacy[places], self.error[places])
+        """Those at these places, in arrays of their own."""
+        return ChannelPopulation(*(np.array(array[places]) for array in vars(self).values()))
 
     def put(self, places: Any, other: ChannelPopulation, at: Any) -> None:
         """Replace the channels at these places by those of another population."""
-        self.matrices[places] = other.matrices[at]
-        self.privacy[places] = other.privacy[at]
-        self.error[places] = other.error[at]
+        for array, replacing in zip(vars(self).values(), vars(other).values(), strict=True):
+            array[places] = replacing[at]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready content: the places that are filled, and what is there."""
@@ -353,14 +345,14 @@ class Spea2:
         if state.problem != problem:
             raise DesignError("resume: that search was for another prior, n_records or bounds")
         rng.bit_generator.state = state.rng
-        state = replace(state, omega=state.omega.copy())
+        state = replace(state, omega=state.omega.take(...))
         for done in range(state.generation, self.generations):
             if self.patience is not None and state.stale >= self.patience:
                 break
             if done % 100 == 0:
                 tell(done / self.generations)
             if self.keep is not None and done % _KEPT == 0:
-                self.keep(_with_rng(replace(state, omega=state.omega.copy()), rng))
+                self.keep(_with_rng(replace(state, omega=state.omega.take(...)), rng))
             state = self.generation(problem, state, rng)
         state = _with_rng(state, rng)
         if self.keep is not None:
@@ -408,15 +400,12 @@ def _with_rng(state: SearchState, rng: np.random.Generator) -> SearchState:
 
 def _classic(problem: FrontProblem, count: int) -> Array:
     """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
-    matrices = Warner(400).search(problem, lambda _: None).matrices
-    population = _evaluated(np.array(matrices).reshape(-1, problem.n, problem.n), problem)
-    free = unbeaten(population.privacy, population.error)
-    if not len(free):
-        return population.matrices[:0]
-    least, most = population.privacy[free[0]], problem.most_private
+    matrices, privacy, _ = best_warner(problem)
+    if not len(matrices):
+        return matrices
+    least, most = privacy[0], problem.most_private
     targets = np.linspace(least, least + COVERED * (most - least), count)
-    places = np.abs(population.privacy[free][:, None] - targets).argmin(axis=0)
-    return np.asarray(population.matrices[free[np.unique(places)]])
+    return np.asarray(matrices[np.unique(np.abs(privacy[:, None] - targets).argmin(axis=0))])
 
 
 def _evaluated(matrices: Array, problem: FrontProblem) -> ChannelPopulation:
@@ -447,6 +436,6 @@ def _updated(population: ChannelPopulation, omega: ChannelPopulation) -> Channel
     worse = omega.error[cells] < population.error
     if not worse.any():
         return population
-    updated = population.copy()
+    updated = population.take(...)
     updated.put(worse, omega, cells[worse])
     return updated

@@ -21,17 +21,9 @@ from scipy.optimize import linear_sum_assignment
 
 from tacit.core.arrays import Array
 from tacit.errors import DesignError
+from tacit.optimize import objectives
 from tacit.optimize.exact import ExactSolution, channel_of, solve
 from tacit.optimize.fronts import Front
-from tacit.optimize.objectives import (
-    mse,
-    privacy,
-    random_matrices,
-    trace,
-    unbeaten,
-    warner,
-    worst_posterior,
-)
 from tacit.optimize.problem import GUARD, FrontProblem, SearchResult, check_size, grid, targets
 from tacit.optimize.weight_solver import factored, longest
 from tacit.records import Progress
@@ -48,8 +40,8 @@ class Polytope:
     problem: FrontProblem
 
     @cached_property
-    def edges(self) -> tuple[Array, Array]:
-        """C, and d with 0 in the last place, where the accuracy goes."""
+    def edges(self) -> Array:
+        """C; the last row is that of the accuracy, the only one where d is not 0."""
         n, p = self.problem.n, self.problem.p
         eye, ones = np.eye(n * n), np.kron(np.eye(n), np.ones((n, 1)))
         none = np.zeros((n * n, n))
@@ -61,8 +53,7 @@ class Polytope:
             blocks.append(np.hstack([-eye, none, self.problem.ratio * prior]))
         blocks.append(np.concatenate([np.zeros(n * n), -np.ones(n), np.zeros(n)])[None, :])
         matrix = np.vstack(blocks)
-        columns = matrix if self.bounded else matrix[:, : n * n + n]
-        return columns, np.zeros(len(columns))
+        return matrix if self.bounded else matrix[:, : n * n + n]
 
     @property
     def bounded(self) -> bool:
@@ -73,14 +64,14 @@ class Polytope:
     def directions(self) -> Array:
         """Z: changes of all rows but the last, which makes up for them, and of t and m."""
         n = self.problem.n
-        rest = self.edges[0].shape[1] - n * n
+        rest = self.edges.shape[1] - n * n
         joint = np.vstack([np.eye(n * n - n), -np.tile(np.eye(n), n - 1)])
         return np.asarray(block_diag(joint, np.eye(rest)))
 
     @cached_property
     def moves(self) -> Array:
         """C Z."""
-        return np.asarray(self.edges[0] @ self.directions)
+        return np.asarray(self.edges @ self.directions)
 
     def inside(self, matrix: Array, accuracy: float) -> Array:
         """x for the channel nearest to a matrix, on the line to one that says nothing, that is
@@ -111,9 +102,9 @@ class Polytope:
     def fits(self, matrix: Array, accuracy: float, slack: float = 0.0) -> bool:
         """Whether a matrix keeps the accuracy and the bounds, up to a slack of the guards."""
         p = self.problem.p
-        if 1 - privacy(matrix, p) > accuracy * (1 + slack):
+        if 1 - objectives.privacy(matrix, p) > accuracy * (1 + slack):
             return False
-        if worst_posterior(matrix, p) > self.problem.cap * (1 + slack):
+        if objectives.worst_posterior(matrix, p) > self.problem.cap * (1 + slack):
             return False
         if not self.bounded:
             return True
@@ -133,9 +124,8 @@ def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
     convex function with the same gradient.
     """
     n, p = polytope.problem.n, polytope.problem.p
-    edges, offset = polytope.edges
-    offset = offset.copy()
-    offset[-1] = accuracy
+    edges = polytope.edges
+    offset = np.append(np.zeros(len(edges) - 1), accuracy)
     moves, directions = polytope.moves, polytope.directions
     top = directions[: n * n]
     x = polytope.inside(matrix, accuracy)
@@ -258,7 +248,7 @@ class Square:
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
         optimum = solve(problem, 1.0, _GAP, None)
         sharp = self._best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
-        least = privacy(sharp, problem.p)
+        least = objectives.privacy(sharp, problem.p)
         goals = grid(problem, least, self.points, self.privacy)
         matrices: list[Array] = []
         proofs, exact, last = [optimum.certificate], None, None
@@ -280,7 +270,7 @@ class Square:
     def _best(self, polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
         """The best that the descents from these starts lead to."""
         descents = [descend(polytope, start, accuracy) for start in starts]
-        return min(descents, key=lambda matrix: trace(matrix, polytope.problem.p))
+        return min(descents, key=lambda matrix: objectives.trace(matrix, polytope.problem.p))
 
     def _starts(
         self,
@@ -290,11 +280,11 @@ class Square:
         rng: np.random.Generator,
     ) -> Iterator[Array]:
         yield merged(channel_of(exact.weighing), problem.p)
-        yield warner(problem.p, 0.9)
+        yield objectives.warner(problem.p, 0.9)
         if last is not None:
             yield last
         for _ in range(self.starts):
-            yield random_matrices(1, problem.p, rng)[0]
+            yield objectives.random_matrices(1, problem.p, rng)[0]
         if self.begin is not None:
             at = int(np.abs(self.begin.privacy - 1 + exact.certificate.accuracy).argmin())
             yield self.begin.channels[at]
@@ -304,17 +294,17 @@ class Square:
         p = polytope.problem.p
         for index in range(len(matrices) - 2, -1, -1):
             tell(1 - 0.1 * (index + 1) / len(matrices))
-            limit = 1 - privacy(matrices[index], p)
+            limit = 1 - objectives.privacy(matrices[index], p)
             if limit < polytope.problem.cap * (1 - 1e-6):
                 tried = descend(polytope, matrices[index + 1], limit)
-                matrices[index] = min(tried, matrices[index], key=lambda m: trace(m, p))
+                matrices[index] = min(tried, matrices[index], key=lambda m: objectives.trace(m, p))
 
 
 def _dense(polytope: Polytope, matrices: Sequence[Array]) -> list[Array]:
     """The channels that no other one beats, and channels between neighbours."""
     problem = polytope.problem
-    values = np.array([privacy(matrix, problem.p) for matrix in matrices])
-    best = unbeaten(values, np.array([_error(problem, matrix) for matrix in matrices]))
+    values = np.array([objectives.privacy(matrix, problem.p) for matrix in matrices])
+    best = objectives.unbeaten(values, np.array([_error(problem, matrix) for matrix in matrices]))
     front = [matrices[index] for index in best]
     between = (_between(polytope, low, high) for low, high in pairwise(front))
     return [*front, *chain.from_iterable(between)]
@@ -328,7 +318,7 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
     """
     problem = polytope.problem
     error, largest = _error(problem, low), _error(problem, high)
-    least, most = privacy(low, problem.p), privacy(high, problem.p)
+    least, most = objectives.privacy(low, problem.p), objectives.privacy(high, problem.p)
     if largest <= (1 + _STEP) * error or most - least < _SAME:
         return []
     middle = (low + _rows_like(low, high, problem.p)) / 2
@@ -342,7 +332,7 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
 
 
 def _error(problem: FrontProblem, matrix: Array) -> float:
-    return mse(matrix, problem.p, problem.n_records)
+    return objectives.mse(matrix, problem.p, problem.n_records)
 
 
 def _rows_like(model: Array, matrix: Array, prior: Array) -> Array:
@@ -371,5 +361,5 @@ def merged(matrix: Array, prior: Array) -> Array:
         joint[first[best]] += joint[second[best]]
         joint = np.delete(joint, second[best], axis=0)
     if len(joint) < len(prior):
-        return warner(prior, 0.8)
+        return objectives.warner(prior, 0.8)
     return np.asarray(joint / joint.sum(axis=0))
