@@ -13,7 +13,7 @@ and the first prevalence + difference.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -21,31 +21,12 @@ from typing import Any
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
+from tacit.plan import requirements
+from tacit.plan import subject as subjects
 from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number
-from tacit.plan.expected import (
-    AnswerPrivacy,
-    PlannedQuestion,
-    PrivacyWish,
-)
-from tacit.plan.requirements import (
-    AgainstNull,
-    BetweenGroups,
-    Comparison,
-    Requirements,
-    check_respondents,
-    smallest,
-)
-from tacit.plan.subject import (
-    ANSWER,
-    EPSILON,
-    POSTERIOR,
-    CoinFamily,
-    coin_family,
-    coin_text,
-    design_of,
-    number_of_categories,
-    one_question,
-)
+from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, PrivacyWish
+from tacit.plan.requirements import AgainstNull, BetweenGroups, Comparison, Requirements
+from tacit.plan.subject import ANSWER
 from tacit.plan.survey_plan import QuestionPlan, SurveyPlan
 from tacit.reconstruction.interval import check_level
 
@@ -85,11 +66,11 @@ def plan(
     6365
     """
     check_level(level)
-    check_respondents(n)
+    requirements.check_respondents(n)
     compared = _comparison(null, difference, by, group_share)
     required = Requirements(width, power, compared, level)
     wish = PrivacyWish(epsilon, odds, worst_posterior)
-    design = design_of(subject)
+    design = subjects.design_of(subject)
     if design is not None:
         if categories is not None:
             raise DataError("categories is for a coin or a family; a design has its own")
@@ -107,15 +88,21 @@ def plan(
         return _Task(design, _names(design, attribute, by), assumed, required).fixed(n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
-    size = number_of_categories(subject, prevalence, categories)
-    answer = assume(one_question(truthful(), size).schema[ANSWER], prevalence, category)
+    size = subjects.number_of_categories(subject, prevalence, categories)
+    answer = assume(subjects.one_question(truthful(), size).schema[ANSWER], prevalence, category)
     if isinstance(subject, Coin):
-        design = one_question(subject, size)
+        design = subjects.one_question(subject, size)
         return _Task(design, (ANSWER,), {ANSWER: answer}, required).fixed(n, wish)
     # Optimal channels are bounded by what the wish bounds.
-    figure = POSTERIOR if list(wish.named) == [POSTERIOR] else EPSILON
-    family = coin_family(subject, answer.shares.tolist(), figure)
-    return _OpenTask(family, {ANSWER: answer}, required).solved(n, wish)
+    by_posterior = list(wish.named) == [subjects.POSTERIOR]
+    figure = subjects.POSTERIOR if by_posterior else subjects.EPSILON
+    family = subjects.coin_family(subject, answer.shares.tolist(), figure)
+
+    def one_question(step: int) -> Design:
+        return subjects.one_question(family.make(step), size)
+
+    layout = Layout({ANSWER: answer}, (ANSWER,), family.last, one_question)
+    return _solved(family.name, layout, required, n, wish)
 
 
 def _comparison(
@@ -188,7 +175,7 @@ class _Task:
         missed = wish.missed(question.privacy)
         if missed is not None:
             raise DesignError(
-                f"{question.name!r} with {coin_text(group.coin)} has "
+                f"{question.name!r} with {subjects.coin_text(group.coin)} has "
                 f"{_figure(missed, question.privacy)}, more than the {wish.named[missed]:g} "
                 "allowed; disguise it more, or give a family without its parameter"
             )
@@ -210,7 +197,7 @@ class _Task:
                 between = compared.width(question, n, required.level)
         return QuestionPlan(
             attribute=question.name,
-            coin=coin_text(group.coin),
+            coin=subjects.coin_text(group.coin),
             category=None if own.category is None else own.attribute.categories[own.category],
             prevalence=None if own.category is None else own.share,
             width=question.width(n, required.level),
@@ -224,65 +211,75 @@ class _Task:
 
 
 @dataclass(frozen=True, eq=False)
-class _OpenTask:
-    """One question and a family whose parameter is open."""
+class Layout:
+    """Questions in groups: a design per step, from 1 (most private) to `last`; one step if fixed.
 
-    family: CoinFamily
+    `distinct` are the attributes whose widths may differ: one if all questions are alike.
+    """
+
     assumed: Assumptions
-    required: Requirements
+    distinct: tuple[str, ...]
+    last: int
+    design: Callable[[int], Design]
 
-    def solved(self, n: int | None, wish: PrivacyWish) -> SurveyPlan:
-        """The parameter by the wish for privacy, or by what n respondents must reach."""
-        if wish:
-            return self.task(self.most_accurate(wish)).fixed(n, PrivacyWish())
-        if n is None or not self.required.given:
-            raise DataError(
-                f"the parameter of {self.family.name} is open: give n and a width or a power to "
-                "solve for privacy, or bound the privacy by epsilon, odds or worst_posterior"
-            )
-        return self.task(self.most_private(n)).result(n, "privacy")
+    def question(self, step: int, name: str | None = None) -> PlannedQuestion:
+        """A question with the parameter at a step; the first distinct one by default."""
+        return PlannedQuestion(self.design(step), name or self.distinct[0], self.assumed)
 
-    def task(self, step: int) -> _Task:
-        """The task with the parameter at a step."""
-        design = one_question(self.family.make(step), self.assumed[ANSWER].attribute.size)
-        return _Task(design, (ANSWER,), self.assumed, self.required)
+    def most_accurate(self, wish: PrivacyWish) -> int | None:
+        """The last step that is as private as wished; None if there is none."""
 
-    def most_accurate(self, wish: PrivacyWish) -> int:
-        """The last step that is as private as wished."""
-        wish.check(self.assumed[ANSWER])
+        def breaks(step: int) -> bool:
+            return wish.missed(self.question(step).privacy) is not None
 
-        def missed(step: int) -> str | None:
-            return wish.missed(self.task(step).questions[0].privacy)
+        if breaks(1):
+            return None
+        if not breaks(self.last):
+            return self.last
+        return requirements.smallest(breaks, 1, self.last) - 1
 
-        first = missed(1)
-        if first is not None:
-            privacy = self.task(1).questions[0].privacy
-            raise DesignError(
-                f"{self.family.name} cannot reach {first} {wish.named[first]:g}: its most "
-                f"private coin here, {coin_text(self.family.make(1))}, has "
-                f"{_figure(first, privacy)}"
-            )
-        if missed(self.family.last) is None:
-            return self.family.last
-        return smallest(lambda step: missed(step) is not None, 1, self.family.last) - 1
 
-    def most_private(self, n: int) -> int:
-        """The first step that reaches what is required from n respondents."""
-        if self.required.comparison is not None:
-            self.required.comparison.check(self.assumed[ANSWER])
+def _solved(
+    family: str, layout: Layout, required: Requirements, n: int | None, wish: PrivacyWish
+) -> SurveyPlan:
+    """The parameter of a family by the wish for privacy, or by what n respondents must reach."""
+    assumed = layout.assumed[ANSWER]
 
-        def enough(step: int) -> bool:
-            return self.required.met(self.task(step).questions[0], n)
+    def task(step: int) -> _Task:
+        return _Task(layout.design(step), (ANSWER,), layout.assumed, required)
 
-        if not enough(self.family.last):
-            best = self.task(self.family.last).result(n, "privacy")
-            reached = f"a width of {best.width:.4f}"
-            reached += "" if best.power is None else f" and a power of {best.power:.3f}"
-            raise DataError(
-                f"{n:,} respondents are too few, with any disguise by {self.family.name}: at best "
-                f"they give {reached}"
-            )
-        return smallest(enough, 0, self.family.last)
+    if wish:
+        wish.check(assumed)
+        step = layout.most_accurate(wish)
+        if step is not None:
+            return task(step).fixed(n, PrivacyWish())
+        privacy = layout.question(1).privacy
+        first = wish.missed(privacy) or ""
+        coin = subjects.coin_text(layout.design(1).groups[0].coin)
+        raise DesignError(
+            f"{family} cannot reach {first} {wish.named[first]:g}: its most private coin here, "
+            f"{coin}, has {_figure(first, privacy)}"
+        )
+    if n is None or not required.given:
+        raise DataError(
+            f"the parameter of {family} is open: give n and a width or a power to "
+            "solve for privacy, or bound the privacy by epsilon, odds or worst_posterior"
+        )
+    if required.comparison is not None:
+        required.comparison.check(assumed)
+
+    def enough(step: int) -> bool:
+        return required.met(layout.question(step), n)
+
+    if not enough(layout.last):
+        best = task(layout.last).result(n, "privacy")
+        reached = f"a width of {best.width:.4f}"
+        reached += "" if best.power is None else f" and a power of {best.power:.3f}"
+        raise DataError(
+            f"{n:,} respondents are too few, with any disguise by {family}: at best they give "
+            f"{reached}"
+        )
+    return task(requirements.smallest(enough, 0, layout.last)).result(n, "privacy")
 
 
 def _figure(name: str, privacy: AnswerPrivacy) -> str:

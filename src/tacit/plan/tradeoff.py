@@ -26,24 +26,13 @@ from tacit.errors import DataError, DesignError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
-from tacit.plan.assumptions import Assumptions, assume_all, check_share
-from tacit.plan.expected import (
-    PlannedQuestion,
-    PrivacyWish,
-    estimate_from,
-    expected_widths,
-    true_table,
-)
-from tacit.plan.requirements import Requirements, check_respondents, smallest
-from tacit.plan.subject import (
-    EPSILON,
-    POSTERIOR,
-    coin_family,
-    coin_text,
-    design_of,
-    labels_of,
-    number_of_categories,
-)
+from tacit.plan import expected, requirements
+from tacit.plan import subject as subjects
+from tacit.plan.assumptions import assume_all, check_share
+from tacit.plan.expected import PrivacyWish
+from tacit.plan.planner import Layout
+from tacit.plan.requirements import Requirements
+from tacit.plan.subject import EPSILON, POSTERIOR
 from tacit.plan.survey_plan import log_axis
 from tacit.reconstruction.interval import check_level
 from tacit.records import Progress
@@ -52,107 +41,71 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Questions in groups: a design per step, from 1 (most private) to `last`; one step if fixed.
+def _pair_width(layout: Layout, design: Design, n: int, level: float) -> float | None:
+    """Half the width of the widest interval of a pair of planned categories.
 
-    `distinct` are the attributes whose widths may differ: one if all questions are alike.
+    Pairs in one group and across two groups; None for a single question.
     """
-
-    assumed: Assumptions
-    distinct: tuple[str, ...]
-    last: int
-    design: Callable[[int], Design]
-
-    def steps(self, wishes: Sequence[PrivacyWish]) -> list[int]:
-        """The most accurate step whose answers keep each bound, without repetition."""
-        steps = map(self._most_accurate, wishes)
-        return list(dict.fromkeys(step for step in steps if step is not None))
-
-    def _most_accurate(self, wish: PrivacyWish) -> int | None:
-        name = self.distinct[0]
-
-        def breaks(step: int) -> bool:
-            return wish.missed(self.question(step, name).privacy) is not None
-
-        if breaks(1):
-            return None
-        return smallest(breaks, 1, self.last) - 1 if breaks(self.last) else self.last
-
-    def question(self, step: int, name: str) -> PlannedQuestion:
-        """A question with the parameter at a step."""
-        return PlannedQuestion(self.design(step), name, self.assumed)
-
-    def pair_width(self, step: int, n: int, level: float) -> float | None:
-        """Half the width of the widest interval of a pair of planned categories.
-
-        Pairs in one group and across two groups; None for a single question.
-        """
-        design = self.design(step)
-        first, *others = design.groups
-        pairs = [first.attributes[:2]] if len(first.attributes) > 1 else []
-        pairs += [(first.attributes[0], others[-1].attributes[-1])] if others else []
-        return max((self._pair(design, pair, n, level) for pair in pairs), default=None)
-
-    def _pair(self, design: Design, pair: Sequence[str], n: int, level: float) -> float:
+    first, *others = design.groups
+    pairs = [first.attributes[:2]] if len(first.attributes) > 1 else []
+    pairs += [(first.attributes[0], others[-1].attributes[-1])] if others else []
+    largest = []
+    for pair in pairs:
         channel = design.channel(design.jointly_reported(pair))
-        table = channel.disguised(true_table(channel, self.assumed))
-        widths = expected_widths(estimate_from(channel, table, 2, n), level)
-        categories = [self.assumed[name].category for name in pair]
-        if None in categories:
-            return float(widths.max())
-        return float(widths[tuple(code for code in categories if code is not None)])
+        table = channel.disguised(expected.true_table(channel, layout.assumed))
+        widths = expected.expected_widths(expected.estimate_from(channel, table, 2, n), level)
+        codes = [layout.assumed[name].category for name in pair]
+        cells = [slice(None) if None in codes else code for code in codes]
+        largest.append(float(widths[tuple(cells)].max()))
+    return max(largest, default=None)
 
 
-@dataclass(frozen=True)
-class Questions:
-    """Questions that are alike: their number, their shares, and how to group them.
+def _layouts(
+    subject: Any,
+    number: int,
+    prevalence: Any,
+    categories: int | None,
+    groups: Sequence[int],
+    figure: str,
+) -> Iterator[Layout]:
+    """A layout per number of groups that the family allows; one for a design.
 
-    `figure` is the figure of privacy that optimal channels are bounded by.
+    `number` questions are alike; `figure` is the figure of privacy that bounds optimal channels.
     """
-
-    number: int
-    prevalence: Any
-    categories: int | None
-    groups: tuple[int, ...]
-    figure: str
-
-
-def layouts(subject: Any, questions: Questions) -> Iterator[Layout]:
-    """A layout per number of groups that the family allows; one for a design."""
-    given = design_of(subject)
+    given = subjects.design_of(subject)
     if given is not None:
-        assumed = assume_all(given, questions.prevalence)
-        yield Layout(assumed, given.schema.names, 1, lambda _: given)
+        yield Layout(assume_all(given, prevalence), given.schema.names, 1, lambda _: given)
         return
-    size = number_of_categories(subject, questions.prevalence, questions.categories)
-    schema = Schema([Attribute(f"q{i + 1}", labels_of(size)) for i in range(questions.number)])
+    size = subjects.number_of_categories(subject, prevalence, categories)
+    labels = subjects.labels_of(size)
+    schema = Schema([Attribute(f"q{i + 1}", labels) for i in range(number)])
     plain = Design(schema, [Group(schema.names, truthful())])
-    assumed = assume_all(plain, dict.fromkeys(schema.names, questions.prevalence))
+    assumed = assume_all(plain, dict.fromkeys(schema.names, prevalence))
     first = schema.names[:1]
     make: Callable[[int], Coin]
     if isinstance(subject, Coin):
         last, make = 1, lambda _: subject
     else:
-        family = coin_family(subject, assumed[first[0]].shares.tolist(), questions.figure)
+        family = subjects.coin_family(subject, assumed[first[0]].shares.tolist(), figure)
         last, make = family.last, lru_cache(maxsize=64)(family.make)
 
     def grouped(parts: list[list[str]], step: int) -> Design:
         return Design(schema, [Group(part, make(step)) for part in parts])
 
-    refusals, n_layouts = [], 0
-    for count in questions.groups:
+    refusal: DesignError | None = None
+    n_layouts = 0
+    for count in groups:
         parts = [part.tolist() for part in np.array_split(np.array(schema.names), count)]
         design = partial(grouped, parts)
         try:
             design(1)
         except DesignError as error:
-            refusals.append(error)  # a family for single questions only
+            refusal = error  # a family for single questions only
             continue
         n_layouts += 1
         yield Layout(assumed, first, last, design)
-    if refusals and not n_layouts:
-        raise refusals[-1]
+    if refusal and not n_layouts:
+        raise refusal
 
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -328,19 +281,22 @@ def tradeoff(
     check_level(level)
     if (n is None) == (width is None):
         raise DataError("give n or width, one of them: the other one is shown")
-    check_respondents(n)
+    requirements.check_respondents(n)
     if type(questions) is not int or questions < 1:
         raise DataError(f"questions must be a whole number from 1, got {questions!r}")
     required = Requirements(width, None, None, level)
-    planned = Questions(questions, prevalence, categories, _group_counts(questions, groups), figure)
+    counts = sorted({1, questions} if groups is None else set(groups))
+    if not counts or not all(type(g) is int and 1 <= g <= questions for g in counts):
+        raise DataError(f"groups must be numbers from 1 to {questions}, got {groups!r}")
     wishes = _wishes(figure, bounds, prevalence)
     points: list[TradeoffPoint] = []
     named = _labelled(candidates)
     for done, (name, subject) in enumerate(named):
         progress(done / len(named))
-        for layout in layouts(subject, planned):
-            steps = [1] if layout.last == 1 else layout.steps(wishes)
-            points += [_point(name, layout, step, n, required) for step in steps]
+        for layout in _layouts(subject, questions, prevalence, categories, counts, figure):
+            steps = [1] if layout.last == 1 else map(layout.most_accurate, wishes)
+            distinct = dict.fromkeys(step for step in steps if step is not None)
+            points += [_point(name, layout, step, n, required) for step in distinct]
     if not points:
         raise DataError(f"no candidate keeps any of the bounds on {figure}; allow larger ones")
     solved = "width" if n is not None else "respondents"
@@ -354,17 +310,13 @@ def _wishes(figure: str, bounds: Sequence[float] | None, prevalence: Any) -> lis
     if bounds is None and figure == EPSILON:
         bounds = EPSILONS
     elif bounds is None:
-        largest = _largest_share(prevalence)
+        # From the share of the most common answer to a yes/no question, or of a distribution.
+        shares = [0.5]
+        if not isinstance(prevalence, Mapping):
+            shares = [check_share(share, "a prevalence") for share in np.ravel(prevalence).tolist()]
+        largest = max(shares) if len(shares) > 1 else max(shares[0], 1 - shares[0])
         bounds = [largest + (1 - largest) * part for part in _PARTS]
     return [PrivacyWish(**{figure: bound}) for bound in sorted(bounds)]
-
-
-def _largest_share(prevalence: Any) -> float:
-    """The share of the most common answer to a yes/no question, or of a distribution."""
-    if isinstance(prevalence, Mapping):
-        return 0.5
-    shares = [check_share(share, "a prevalence") for share in np.ravel(prevalence).tolist()]
-    return max(shares) if len(shares) > 1 else max(shares[0], 1 - shares[0])
 
 
 def _labelled(candidates: Any) -> list[tuple[str, Any]]:
@@ -374,22 +326,14 @@ def _labelled(candidates: Any) -> list[tuple[str, Any]]:
         raise DataError(
             f"candidates must be a list of coins, families or designs, got {candidates!r}"
         )
-    return [(_label(subject, number), subject) for number, subject in enumerate(candidates, 1)]
-
-
-def _label(subject: Any, number: int) -> str:
-    if isinstance(subject, str):
-        return subject
-    if isinstance(subject, Coin):
-        return subject.family
-    return str(getattr(subject, "__name__", f"design {number}")).replace("<lambda>", "family")
-
-
-def _group_counts(questions: int, groups: Sequence[int] | None) -> tuple[int, ...]:
-    counts = tuple(sorted({1, questions} if groups is None else set(groups)))
-    if not counts or not all(type(g) is int and 1 <= g <= questions for g in counts):
-        raise DataError(f"groups must be numbers from 1 to {questions}, got {groups!r}")
-    return counts
+    labelled = []
+    for number, subject in enumerate(candidates, 1):
+        label = subject if isinstance(subject, str) else getattr(subject, "__name__", None)
+        if isinstance(subject, Coin):
+            label = subject.family
+        label = f"design {number}" if label is None else label.replace("<lambda>", "family")
+        labelled.append((label, subject))
+    return labelled
 
 
 def _point(
@@ -402,13 +346,15 @@ def _point(
     biases = layout.question(step, names[0]).biases(n)
     return TradeoffPoint(
         candidate=name,
-        disguise=", ".join(dict.fromkeys(coin_text(group.coin) for group in design.groups)),
+        disguise=", ".join(
+            dict.fromkeys(subjects.coin_text(group.coin) for group in design.groups)
+        ),
         groups=len(design.groups),
         epsilon=max(question.privacy.epsilon for question in questions),
         record_epsilon=design.channel(names).epsilon,
         worst_posterior=max(question.privacy.worst_posterior for question in questions),
         respondents=n,
         width=max(question.width(n, required.level) for question in questions),
-        pair_width=layout.pair_width(step, n, required.level),
+        pair_width=_pair_width(layout, design, n, required.level),
         bias=next((bias.bias for bias in biases if bias.carriers == _CARRIERS), None),
     )
