@@ -157,6 +157,14 @@ class DesignReports:
             math.prod((channel.overlap for channel in channels), start=Fraction(1))
         )
         self._ratio = _product(channel.ratio for channel in channels)
+        self._pairs: dict[tuple[str, int, int], tuple[Experiment, ...]] = {}
+
+    def _pair(self, name: str, channel: Channel, target: Target) -> tuple[Experiment, ...]:
+        """The best experiments on two categories, kept because a large channel hashes slowly."""
+        key = (name, *target[1:])
+        if key not in self._pairs:
+            self._pairs[key] = experiments_of(channel, target)
+        return self._pairs[key]
 
     def bound(self, name: str, prior: Sequence[float] | None = None) -> Bound:
         """The bound on one attribute whose group is seen.
@@ -175,14 +183,14 @@ class DesignReports:
         others = tuple((+kinds).items())
         accuracy, drawn = 1.0, 1.0
         if size == 2:
-            pair = experiments_of(channel, (position, 0, 1))
+            pair = self._pair(name, channel, (position, 0, 1))
             accuracy, drawn = _two(shares[0], shares[1], pair, others)
             worst = max(_posterior(p, _ratio(pair, others, i)) for i, p in enumerate(shares))
         else:
             worst = _posterior(max(shares), self._ratio)
         if 2 < size <= _MOST_PAIRED:
             pairs = combinations(range(size), 2)
-            experiments = ((i, j, experiments_of(channel, (position, i, j))) for i, j in pairs)
+            experiments = ((i, j, self._pair(name, channel, (position, i, j))) for i, j in pairs)
             missed = math.fsum(
                 shares[i] + shares[j] - _two(shares[i], shares[j], pair, others)[0]
                 for i, j, pair in experiments

@@ -106,9 +106,9 @@ def record_bound(reports: UnitReports, attributes: dict[str, float]) -> float:
 def _target_bound(reports: UnitReports, units: tuple[int, ...], targets: Index) -> float:
     """The bound for a function of units that have coins of their own."""
     layout = reports.layout
-    matrix = layout.matrix(units)
-    if matrix.shape[1] not in GRID:
+    if math.prod(layout.sizes[u] for u in units) not in GRID:  # before the matrix is written out
         return 1.0
+    matrix = layout.matrix(units)
     groups = [layout.group_of(u) for u in units]
     others = _others(reports, groups)
     pair_moments = moments(reports.cells(units), reports.counts, others, matrix)
