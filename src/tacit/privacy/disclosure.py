@@ -25,7 +25,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, ndtri
@@ -37,32 +36,12 @@ from tacit.core.design import Design
 from tacit.core.disguise import disguise
 from tacit.models.latent_classes import LatentClasses, LatentModel
 from tacit.models.units import CoinGroup, UnitLayout, UnitReports
+from tacit.privacy import model_stack, scopes
 from tacit.privacy.known_others import risks_knowing
-from tacit.privacy.model_stack import (
-    FIRST,
-    MIXTURE,
-    NETWORK,
-    SECOND,
-    TableStack,
-    class_model,
-    class_stack,
-    group_cells,
-    joint_groups,
-    likely_tables,
-    report_likelihoods,
-    table_stack,
-)
+from tacit.privacy.model_stack import FIRST, MIXTURE, NETWORK, SECOND, TableStack
 from tacit.privacy.moment_bound import QUANTILE, attribute_bound, record_bound
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import FIGURES, Figures, Risk
-from tacit.privacy.scopes import (
-    JointGroups,
-    Limits,
-    joint_of_attribute,
-    passed_by_group,
-    reports_of,
-    risk_of,
-)
+from tacit.privacy.risk import FIGURES, Figures, Risk, sampled, stacked
 from tacit.records import PatternTable, Progress
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
@@ -124,7 +103,6 @@ class Assessment:
     record: Assessed
     knowing_others: dict[str, Assessed]
     n_records: int
-    exact: bool
 
     def of(self, names: tuple[str, ...]) -> Assessed:
         """The scope of these attributes: one, those of a group, or all."""
@@ -149,27 +127,28 @@ def assess(
     bounds = _bounds(reports, margins)
     tell(0.05)
     floors: dict[str, float] = {}
+    halves = reports.halves(rng)
     if layout.cells <= max_table:
-        halves = reports.halves(rng)
-        tables = table_stack(reports, halves, rng, tell)
+        tables = model_stack.table_stack(reports, halves, rng, tell)
         models = table_figures(tables, tell)
-        part = joint_groups(layout, tables.tables[..., [FIRST, SECOND]])
-        floors = {name: certificate(reports, halves, part, name) for name in design.schema.names}
+        part = model_stack.joint_groups(layout, tables.tables[..., [FIRST, SECOND]])
+        for axis, passed in scopes.passed_by_group(part):
+            for name in part.factors[axis].names:
+                floors[name] = certificate(reports, halves, part, name, passed)
         unexplained = table_misfit(reports, tables)
     else:
-        classes = class_stack(reports, reports.halves(rng), rng, tell)
+        classes = model_stack.class_stack(reports, halves, rng, tell)
         models = class_figures(layout, classes, rng, tell)
         unexplained = class_misfit(reports, classes[MIXTURE], rng)
     tell(1.0)
-    scopes = _Scopes(models, bounds, floors, margins, _spreads(layout, margins), unexplained)
+    assessed = _Scopes(models, bounds, floors, margins, _spreads(layout, margins), unexplained)
     names = design.schema.names
     return Assessment(
-        {name: scopes.of((name,)) for name in names},
-        {group.factor.names: scopes.of(group.factor.names) for group in layout.groups},
-        scopes.of(names),
-        {name: scopes.knowing_others(name) for name in models.knowing_others},
+        {name: assessed.of((name,)) for name in names},
+        {group.factor.names: assessed.of(group.factor.names) for group in layout.groups},
+        assessed.of(names),
+        {name: assessed.knowing_others(name) for name in models.knowing_others},
         reports.n_records,
-        models.exact,
     )
 
 
@@ -183,7 +162,6 @@ def _nothing(design: Design, n_records: int) -> Assessment:
         unknown,
         {},
         n_records,
-        False,
     )
 
 
@@ -335,20 +313,6 @@ def _figures(ends: Array, prior: float) -> Figures:
     )
 
 
-class GuessRates(NamedTuple):
-    """How often guesses are right, the largest posterior that was drawn, and information."""
-
-    drawn: float
-    best: float
-    worst: float
-    information: float
-
-    @classmethod
-    def of(cls, drawn: Array, best: Array, bits: Array) -> GuessRates:
-        """From each drawn report."""
-        return cls(*map(float, (drawn.mean(), best.mean(), best.max(), max(0.0, bits.mean()))))
-
-
 class Sample:
     """Reports drawn from latent classes, where a joint table would be too large.
 
@@ -376,7 +340,7 @@ class Sample:
         self.classes = model.classes(model.join(classes.shares, classes.tables))
         self._parts = {g: self._strategies(g) for g in layout.groups if not g.single}
 
-    def attribute(self, name: str) -> GuessRates:
+    def attribute(self, name: str) -> Risk:
         """Of one attribute."""
         unit = self.layout.unit_of(name)
         categories = self.layout.categories_of(name)
@@ -386,7 +350,7 @@ class Sample:
         prior = np.bincount(categories, self.model.shares @ self.model.tables[unit], size)
         ratio = np.maximum(shares, TINY) / np.maximum(prior, TINY)
         bits = (shares * np.log2(ratio)).sum(axis=1)
-        return GuessRates.of((shares**2).sum(axis=1), shares.max(axis=1), bits)
+        return _risk((shares**2).sum(axis=1), shares.max(axis=1), bits)
 
     def _given(self, unit: int) -> Array:
         """P(x_u | y_g, c): records by classes by cells."""
@@ -415,7 +379,7 @@ class Sample:
         other = np.prod([a[:, y].T for a, y in zip(changed, columns, strict=True)], axis=0)
         return group.theta * truth, group.rest * other
 
-    def units(self, units: Sequence[int]) -> GuessRates:
+    def units(self, units: Sequence[int]) -> Risk:
         """Of several units at once: whole groups."""
         groups = [group for group in self.layout.groups if group.units[0] in units]
         guess = self._guess(groups)
@@ -424,7 +388,7 @@ class Sample:
         units_of = [unit for group in groups for unit in group.units]
         prior = self._answered(units_of, self.true) @ self.model.shares
         bits = np.log2(np.maximum(truth, TINY) / np.maximum(prior, TINY))
-        return GuessRates.of(truth, best, bits)
+        return _risk(truth, best, bits)
 
     def _answered(self, units: Sequence[int], true: Index) -> Array:
         """P(x | c) of given answers to these units: records by classes."""
@@ -494,6 +458,11 @@ class Sample:
             for x in (truth, replaced)
         ]
         guess[:] = np.where((scores[0] > scores[1])[:, None], truth, replaced)
+
+
+def _risk(drawn: Array, best: Array, bits: Array) -> Risk:
+    """From each drawn report; the worst posterior is the largest that was drawn."""
+    return sampled((drawn, best, bits), float(best.max()), 0.0, 0.0)
 
 
 def _likely(group: CoinGroup, codes: Index, true: Index) -> Array:
@@ -570,26 +539,24 @@ class ModelFigures:
 
 def table_figures(stack: TableStack, tell: Progress) -> ModelFigures:
     """Exact figures."""
-    part = joint_groups(stack.layout, stack.tables)
-    scopes: dict[tuple[str, ...], Array] = {}
-    for done, (axis, passed) in enumerate(passed_by_group(part)):
+    part = model_stack.joint_groups(stack.layout, stack.tables)
+    rows: dict[tuple[str, ...], Array] = {}
+    for done, (axis, passed) in enumerate(scopes.passed_by_group(part)):
         names = part.factors[axis].names
         for scope in {names, *((name,) for name in names)}:
-            scopes[scope] = _rows(risk_of(part, scope, passed))
+            rows[scope] = _rows(scopes.risk_of(part, scope, passed))
         tell(3 / 4 + (done + 1) / len(part.factors) / 5)
-    scopes[part.schema.names] = _rows(risk_of(part, part.schema.names))
+    rows[part.schema.names] = _rows(scopes.risk_of(part, part.schema.names))
     candidates = slice(NETWORK, None if stack.weights[-1] >= PLAUSIBLE else -1)
     leading = (MIXTURE, NETWORK) if stack.weights[0] >= LEADING else (MIXTURE,)
-    return ModelFigures(scopes, _knowing_others(stack), candidates, leading, True)
-
-
-def _knowing_others(stack: TableStack) -> dict[str, Array]:
-    """By attribute, for one who also knows all other true answers."""
+    # Those who also know all other true answers.
     design = stack.layout.design
     names = tuple(name for unit in stack.layout.units for name in unit.names)
     tables = stack.tables.reshape(*(design.schema[name].size for name in names), -1)
     prior = Prior(design.schema, (PriorTable(names, tables),), "estimated")
-    return {name: _rows(risk) for name, risk in risks_knowing(design, prior, Limits()).items()}
+    risks = risks_knowing(design, prior, scopes.Limits())
+    knowing_others = {name: _rows(risk) for name, risk in risks.items()}
+    return ModelFigures(rows, knowing_others, candidates, leading, True)
 
 
 def _rows(risk: Risk) -> Array:
@@ -602,17 +569,17 @@ def class_figures(
     """Sampled figures."""
     names = layout.design.schema.names
     several = [group for group in layout.groups if len(group.factor.names) > 1]
-    rates: dict[tuple[str, ...], list[GuessRates]] = {}
+    risks: dict[tuple[str, ...], list[Risk]] = {}
     for done, model in enumerate(models):
         sample = Sample(layout, model, rng)
-        scopes_of = {names: sample.units(range(len(layout.units)))}
-        scopes_of |= {group.factor.names: sample.units(group.units) for group in several}
-        scopes_of |= {(name,): sample.attribute(name) for name in names}
-        for scope, rate in scopes_of.items():
-            rates.setdefault(scope, []).append(rate)
+        risks.setdefault(names, []).append(sample.units(range(len(layout.units))))
+        for group in several:
+            risks.setdefault(group.factor.names, []).append(sample.units(group.units))
+        for name in names:
+            risks.setdefault((name,), []).append(sample.attribute(name))
         tell(3 / 4 + (done + 1) / len(models) / 5)
-    scopes = {scope: np.array(scopes_of).T for scope, scopes_of in rates.items()}
-    return ModelFigures(scopes, {}, slice(NETWORK, None), (MIXTURE,), False)
+    rows = {scope: _rows(stacked(of_models)) for scope, of_models in risks.items()}
+    return ModelFigures(rows, {}, slice(NETWORK, None), (MIXTURE,), False)
 
 
 # Whether the models explain the reports at all; where they do not, a range says nothing. All
@@ -628,20 +595,22 @@ def class_figures(
 
 def table_misfit(reports: UnitReports, stack: TableStack) -> bool:
     """Whether the reports contradict the mixture of a stack of tables."""
-    sent = reports_of(joint_groups(reports.layout, stack.tables[..., [MIXTURE]]))[..., 0]
-    return _apart(reports, sent[group_cells(reports)], float((sent**2).sum()))
+    sent = scopes.reports_of(
+        model_stack.joint_groups(reports.layout, stack.tables[..., [MIXTURE]])
+    )[..., 0]
+    return _apart(reports, sent[model_stack.group_cells(reports)], float((sent**2).sum()))
 
 
 def class_misfit(reports: UnitReports, model: LatentClasses, rng: np.random.Generator) -> bool:
     """Whether the reports, or those of any three units, contradict a mixture of classes."""
-    expected = report_likelihoods(class_model(reports), model)
+    expected = model_stack.report_likelihoods(model_stack.class_model(reports), model)
     if _apart(reports, expected, agreement(reports.layout, model)):
         return True
     units = range(len(reports.sizes))
     triples = list(combinations(units, min(3, len(units))))
     if len(triples) > _MOST:
         triples = [triples[i] for i in rng.choice(len(triples), _MOST, replace=False)]
-    fitted = likely_tables(reports, triples)
+    fitted = model_stack.likely_tables(reports, triples)
     return any(
         likely.likelihood
         - 2 * reports.n_records * reports.log_likelihood(family, model.joint(family))
@@ -670,18 +639,23 @@ def _apart(reports: UnitReports, expected: Array, squares: float) -> bool:
 
 
 def certificate(
-    reports: UnitReports, halves: tuple[Index, Index], part: JointGroups, name: str
+    reports: UnitReports,
+    halves: tuple[Index, Index],
+    part: scopes.JointGroups,
+    name: str,
+    passed: Array,
 ) -> float:
     """The mean accuracy of the guessers of both halves, less two standard errors.
 
     The part holds the tables fitted to the first half and to the second. `halves` are the counts of
-    the patterns in the halves, each judged by the other's guesser.
+    the patterns in the halves, each judged by the other's guesser; `passed` is the part's table in
+    which all groups but the attribute's are reports.
     """
     layout = reports.layout
-    guesses = joint_of_attribute(part, name).argmax(axis=0)
+    guesses = scopes.joint_of_attribute(part, name, passed).argmax(axis=0)
     total = squares = people = 0.0
     for counts, which in ((halves[1], 0), (halves[0], 1)):
-        weights = _weights(layout, guesses[..., which], name)[group_cells(reports)]
+        weights = _weights(layout, guesses[..., which], name)[model_stack.group_cells(reports)]
         total += float(counts @ weights)
         squares += float(counts @ weights**2)
         people += float(counts.sum())
