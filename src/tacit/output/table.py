@@ -241,6 +241,12 @@ def markdown_of(tables: Iterable[Table], above: str = "", below: str = "") -> st
     return "\n\n".join(filter(None, shown))
 
 
+def html_of(tables: Iterable[Table], above: Iterable[str] = (), below: Iterable[str] = ()) -> str:
+    """Several tables in HTML, one below the other, between paragraphs of text."""
+    first, last = ("".join(f"<p>{html.escape(s.strip())}</p>" for s in p) for p in (above, below))
+    return first + "".join(table.html() for table in tables) + last
+
+
 def latex_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:
     """Several tables in LaTeX, one below the other, between paragraphs of text."""
     shown = [_latex_lines(above), *map(_latex_block, tables), _latex_lines(below)]

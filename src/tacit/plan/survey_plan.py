@@ -18,7 +18,7 @@ from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
-from tacit.output.table import Table
+from tacit.output.table import Table, html_of
 from tacit.plan.assumptions import Assumptions
 from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, SafeAnswerBias
 from tacit.plan.requirements import Requirements
@@ -303,10 +303,7 @@ class SurveyPlan:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        import html
-
-        warnings = "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
-        return "".join(table.html() for table in self.tables()) + warnings
+        return html_of(self.tables(), below=self.notes())
 
 
 def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:

@@ -27,9 +27,10 @@ from tacit.core.label_codes import frame_of
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
-from tacit.output.table import Table, latex_of, markdown_of
+from tacit.output.table import Table, html_of, latex_of, markdown_of
 from tacit.privacy.prior import prior_of
-from tacit.privacy.scopes import Limits, Scopes, measure
+from tacit.privacy.risk import quotient
+from tacit.privacy.scopes import Limits, measure
 from tacit.reconstruction.interval import check_level
 
 if TYPE_CHECKING:
@@ -134,7 +135,16 @@ class Comparison:
 
     def tables(self) -> list[Table]:
         """For each scheme over theta: PSE of an answer, MAP privacy of the record by groups."""
-        return [_by_theta(self, scheme) for scheme in dict.fromkeys(p.scheme for p in self.points)]
+        tables = []
+        for scheme in dict.fromkeys(p.scheme for p in self.points):
+            groups = list(dict.fromkeys(p.groups for p in self.points if p.scheme == scheme))
+            thetas, pse = self.curve(scheme, groups[0], "pse")  # the same for every grouping
+            records = [self.curve(scheme, g, "map_record")[1] for g in groups]
+            heads = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
+            lines = zip(thetas, pse, *records, strict=True)
+            rows = [[f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines]
+            tables.append(Table(heads, rows))
+        return tables
 
     def to_markdown(self) -> str:
         """The tables in Markdown, with what they rest on and what they mean."""
@@ -160,32 +170,7 @@ class Comparison:
         return "\n".join([*self.lead(), "", *shown, *self.notes()])
 
     def _repr_html_(self) -> str:
-        return Table(COLUMNS, [_row(point) for point in self.points]).html()
-
-
-def _row(point: Point) -> list[str]:
-    return [
-        point.scheme,
-        str(point.groups),
-        f"{point.theta:g}",
-        rounding.down(point.pse),
-        rounding.down(point.pse_record),
-        rounding.down(point.map_record),
-        rounding.up(point.worst_record),
-        rounding.epsilon(point.epsilon),
-        rounding.up(point.stderr, 4) if point.stderr else "",
-    ]
-
-
-def _by_theta(comparison: Comparison, scheme: str) -> Table:
-    """Head and rows of one scheme; its PSE is the same for every grouping."""
-    groups = list(dict.fromkeys(p.groups for p in comparison.points if p.scheme == scheme))
-    thetas, pse = comparison.curve(scheme, groups[0], "pse")
-    records = [comparison.curve(scheme, g, "map_record")[1] for g in groups]
-    head = [f"{scheme}, theta", "PSE", *(f"{g} group{'s' * (g > 1)}" for g in groups)]
-    lines = zip(thetas, pse, *records, strict=True)
-    rows = [[f"{theta:g}", *map(rounding.down, values)] for theta, *values in lines]
-    return Table(head, rows)
+        return html_of(self.tables(), self.lead(), self.notes())
 
 
 def compare_schemes(
@@ -211,28 +196,24 @@ def compare_schemes(
     possible = [g for g in groups if g <= len(schema)]
     plain = grouped(schema, 1, lambda part: truthful())
     checked_prior = prior_of(prior, plain, limits.rng, limits.priors)
-    points = [
-        _point(
-            name, g, theta, measure(grouped(schema, g, partial(make, theta)), checked_prior, limits)
+    points = []
+    for (name, make), g, theta in product(schemes.items(), possible, exact):
+        scopes = measure(grouped(schema, g, partial(make, theta)), checked_prior, limits)
+        record = scopes.record.from_record
+        points.append(
+            Point(
+                name,
+                g,
+                float(theta),
+                pse=min(scope.alone.pse for scope in scopes.attributes.values()),
+                pse_record=record.pse,
+                map_record=record.map_privacy,
+                worst_record=record.worst_posterior,
+                epsilon=scopes.record.epsilon,
+                stderr=0.0 if record.stderr is None else max(record.stderr[:2]),
+            )
         )
-        for (name, make), g, theta in product(schemes.items(), possible, exact)
-    ]
     return Comparison(tuple(points), checked_prior.source, not checked_prior.ties_all)
-
-
-def _point(scheme: str, groups: int, theta: Fraction, scopes: Scopes) -> Point:
-    record = scopes.record.from_record
-    return Point(
-        scheme,
-        groups,
-        float(theta),
-        pse=min(scope.alone.pse for scope in scopes.attributes.values()),
-        pse_record=record.pse,
-        map_record=record.map_privacy,
-        worst_record=record.worst_posterior,
-        epsilon=scopes.record.epsilon,
-        stderr=0.0 if record.stderr is None else max(record.stderr[:2]),
-    )
 
 
 def grouped(schema: Schema, n_groups: int, coin: Callable[[Schema], Coin]) -> Design:
@@ -263,5 +244,5 @@ def pse_curve(thetas: Sequence[float], wa: float, wy: float = 0.5) -> Array:
     total: Array = np.zeros_like(theta)
     for f, g in ((f1, g1), (f0, g0)):
         chance = f * wa + g * (1 - wa)
-        total += np.divide(f * g, chance, out=np.zeros_like(theta), where=chance > 0)
+        total += quotient(f * g, chance)
     return np.asarray(2 * wa * (1 - wa) * total)

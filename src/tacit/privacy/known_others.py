@@ -37,9 +37,8 @@ from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
     """The risk of every attribute to someone who knows the true answers to all others."""
     draws = _Draws(prior, limits)
-    return {
-        name: _risk(design, prior, name, design.schema.names, draws) for name in design.schema.names
-    }
+    names = design.schema.names
+    return {name: _risk(design, prior, name, names, draws) for name in names}
 
 
 def risk_knowing(
@@ -50,20 +49,21 @@ def risk_knowing(
     All other attributes if None. The adversary sees the reports of the attribute and of those
     known.
     """
-    if known is None:
-        return _risk(design, prior, name, design.schema.names, _Draws(prior, limits))
-    if name in known:
-        raise DataError(f"{name!r} is the target; name other attributes as known")
-    names = [name, *known]
-    for left in design.jointly_reported(names):
-        if left not in names:
-            raise DataError(f"{left!r} is reported together with {name!r}; name it as known too")
-    marginal = prior.marginal(names)
-    return _risk(design, marginal, name, names, _Draws(marginal, limits))
+    names = design.schema.names if known is None else (name, *known)
+    if known is not None:
+        if name in known:
+            raise DataError(f"{name!r} is the target; name other attributes as known")
+        for left in design.jointly_reported(names):
+            if left not in names:
+                raise DataError(
+                    f"{left!r} is reported together with {name!r}; name it as known too"
+                )
+        prior = prior.marginal(names)
+    return _risk(design, prior, name, names, _Draws(prior, limits))
 
 
 def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draws: _Draws) -> Risk:
-    """The risk of one attribute; all others `asked` are known."""
+    """The risk of one attribute; all others `involved` are known."""
     target = _Target.of(design, name, involved)
     index = next(i for i, block in enumerate(prior.blocks) if name in block.names)
     tied = prior.blocks[index]
@@ -132,7 +132,7 @@ def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
     """The risk under one prior from drawn answers; the target's own are not used."""
     table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
     margin = table.reshape(table.shape[0], -1).sum(axis=1)
-    given = quotient(table, np.broadcast_to(table.sum(axis=0), table.shape))
+    given = quotient(table, table.sum(axis=0))
     cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)
     shares = given[(slice(None), *cases)]
     draws = next(iter(true.values())).size

@@ -19,11 +19,11 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
 from tacit.core.design import Design
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, unknown
 from tacit.output.json_documents import parse_json
 from tacit.output.number_text import number_of
-from tacit.privacy.risk import check_distribution, numbers
+from tacit.privacy.risk import check_distribution, numbers, quotient
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.tables import project
 
@@ -45,9 +45,8 @@ class PriorTable:
         dropped = tuple(i for i, name in enumerate(self.names) if name not in remaining)
         if not remaining:
             return None
-        return PriorTable(
-            remaining, self.tables.sum(axis=dropped), self.assumed and len(remaining) > 1
-        )
+        assumed = self.assumed and len(remaining) > 1
+        return PriorTable(remaining, self.tables.sum(axis=dropped), assumed)
 
 
 #: Attributes whose joint table would be larger are not tied.
@@ -71,24 +70,18 @@ def uniform_tables(design: Design) -> list[PriorTable]:
     """Every answer equally likely among those who are asked."""
     tables = []
     for names in tied_parts(design):
-        table = _uniform(design, names)
+        schema = design.schema.subset(names)
+        table = _possible(design, schema)
+        for axis, attribute in enumerate(schema):
+            shares = np.full(attribute.size, 1 / attribute.size)
+            if attribute.name in design.asked_if:
+                shares[:] = 1 / len(answers_of(attribute))
+                shares[attribute.code(DOES_NOT_APPLY)] = 1.0  # certain where the condition fails
+            table = table * shares.reshape([-1 if i == axis else 1 for i in range(len(schema))])
+        table = table / table.sum()
         axes = [tuple(i for i in range(table.ndim) if i != axis) for axis in range(table.ndim)]
         tables.append(PriorTable(names, table[..., None], not _determined(table, axes)))
     return tables
-
-
-def _uniform(design: Design, names: Sequence[str]) -> Array:
-    schema = design.schema.subset(names)
-    possible = _possible(design, schema)
-    table = np.ones(schema.sizes)
-    for axis, attribute in enumerate(schema):
-        shares = np.full(attribute.size, 1 / attribute.size)
-        if attribute.name in design.asked_if:
-            shares[:] = 1 / len(answers_of(attribute))
-            shares[attribute.code(DOES_NOT_APPLY)] = 1.0  # certain where the condition fails
-        table = table * shares.reshape([-1 if i == axis else 1 for i in range(len(schema))])
-    table = table * possible
-    return np.asarray(table / table.sum())
 
 
 def _possible(design: Design, schema: Schema) -> Array:
@@ -120,12 +113,10 @@ def tied_tables(blocks: Sequence[PriorTable], design: Design) -> list[PriorTable
     tables = [_within(block, design) for block in blocks]
     for names in tied_parts(design):
         overlapping = [block for block in tables if set(block.names) & set(names)]
-        inside = all(set(block.names) <= set(names) for block in overlapping)
-        if (
-            len(overlapping) > 1
-            and inside
-            and all(block.tables.shape[-1] == 1 for block in overlapping)
-        ):
+        joinable = all(
+            set(block.names) <= set(names) and block.tables.shape[-1] == 1 for block in overlapping
+        )
+        if len(overlapping) > 1 and joinable:
             tables = [block for block in tables if block not in overlapping]
             tables.append(_fitted(names, overlapping, design))
     return tables
@@ -153,15 +144,17 @@ def _within(block: PriorTable, design: Design) -> PriorTable:
 def _fitted(names: Sequence[str], blocks: Sequence[PriorTable], design: Design) -> PriorTable:
     """The joint table with these margins, by iterative proportional fitting."""
     schema = design.schema.subset(names)
-    margins = [_spread(block, schema) for block in blocks]
+    margins = []  # along their axes of the table of all attributes
+    for block in blocks:
+        order = np.argsort([schema.index(name) for name in block.names])
+        shape = [a.size if a.name in block.names else 1 for a in schema]
+        margins.append(block.tables[..., 0].transpose(order).reshape(shape))
     axes = [tuple(i for i, n in enumerate(names) if n not in b.names) for b in blocks]
     table = math.prod(margins) * _possible(design, schema)
     for _ in range(_ROUNDS):
         for margin, others in zip(margins, axes, strict=True):
             margin_now = table.sum(axis=others, keepdims=True)
-            table = table * np.divide(
-                margin, margin_now, out=np.zeros_like(margin_now), where=margin_now > 0
-            )
+            table = table * quotient(margin, margin_now)
         gaps = (
             float(np.abs(table.sum(axis=others, keepdims=True) - margin).max())
             for margin, others in zip(margins, axes, strict=True)
@@ -186,13 +179,6 @@ def _determined(table: Array, axes: Sequence[tuple[int, ...]]) -> bool:
         return False
     sums_of = np.concatenate([np.eye(int(row.max()) + 1)[:, row] for row in rows])
     return int(np.linalg.matrix_rank(sums_of)) == len(cells)
-
-
-def _spread(block: PriorTable, schema: Schema) -> Array:
-    """A table along its axes of the table of all attributes."""
-    order = np.argsort([schema.index(name) for name in block.names])
-    shape = [a.size if a.name in block.names else 1 for a in schema]
-    return block.tables[..., 0].transpose(order).reshape(shape)
 
 
 #: Draws of an estimated prior.
@@ -250,9 +236,8 @@ class Prior:
 
     def at(self, i: int) -> list[PriorTable]:
         """The tables of one prior of the stack."""
-        last = (min(i, block.tables.shape[-1] - 1) for block in self.blocks)
         return [
-            PriorTable(b.names, b.tables[..., k]) for b, k in zip(self.blocks, last, strict=True)
+            PriorTable(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in self.blocks
         ]
 
     def table(self, names: Sequence[str]) -> Array:
@@ -306,7 +291,13 @@ def prior_of(
             source = "estimated"
     else:
         blocks = [_table(prior, schema.names, schema, "the prior")]
-    _check_cover(blocks, schema)
+    named = [name for block in blocks for name in block.names]
+    for name in schema.names:
+        if named.count(name) != 1:
+            raise DataError(
+                f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
+                f"{' more than once' if name in named else ''}; each must be in one table"
+            )
     blocks = tied_tables(blocks, design)
     untied = UNTIED if len(blocks) > 1 else ASSUMED if blocks[0].assumed else ""
     return Prior(schema, tuple(blocks), source + untied, prior is None, tuple(single))
@@ -317,16 +308,15 @@ def _estimates(reconstruction: Reconstruction) -> list[Estimate]:
     design = reconstruction.design
     if _estimable(design, design.schema.names):
         return [reconstruction.table(design.schema.names)]
-    parts: list[list[str]] = []
     tied = [names for names in tied_parts(design) if len(names) > 1 and _estimable(design, names)]
-    parts += [list(design.jointly_reported(names)) for names in tied]
+    parts = [list(design.jointly_reported(names)) for names in tied]
     done = {name for names in parts for name in names}
     for group in design.groups:
-        if done & set(group.attributes):
-            parts += [[name] for name in group.attributes if name not in done]
-            continue
-        whole = _estimable(design, group.attributes)
-        parts += [list(group.attributes)] if whole else [[name] for name in group.attributes]
+        names = group.attributes
+        if done.isdisjoint(names) and _estimable(design, names):
+            parts.append(list(names))
+        else:
+            parts += [[name] for name in names if name not in done]
     return [reconstruction.table(names) for names in parts]
 
 
@@ -351,9 +341,8 @@ def _estimated(
     # The symmetric root is the same on every machine; eigenvectors are not.
     spread = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     normal = rng.standard_normal((estimate.value.size, draws))
-    stack = estimate.value.reshape(-1, 1) + np.hstack(
-        [np.zeros_like(normal[:, :1]), spread @ normal]
-    )
+    value = estimate.value.reshape(-1, 1)
+    stack = np.hstack([value, value + spread @ normal])
     tables = np.stack([project(column) for column in stack.T], axis=-1)
     return PriorTable(names, tables.reshape(*estimate.value.shape, draws + 1))
 
@@ -373,16 +362,13 @@ def _given(
         return _estimated(value, schema, draws, rng)
     what = f"the prior of {', '.join(names)}"
     if isinstance(value, Mapping) and len(names) == 1:
-        value = _by_label(value, schema[names[0]], what)
+        attribute = schema[names[0]]
+        by_code = {attribute.code(label): share for label, share in value.items()}
+        for code, category in enumerate(attribute.categories):
+            if code not in by_code:
+                raise DataError(f"{what} lacks the category {category!r}")
+        value = [by_code[code] for code in range(attribute.size)]
     return _table(value, names, schema, what)
-
-
-def _by_label(value: Mapping[Any, Any], attribute: Attribute, what: str) -> list[Any]:
-    by_code = {attribute.code(label): share for label, share in value.items()}
-    if len(by_code) != attribute.size:
-        left = next(c for i, c in enumerate(attribute.categories) if i not in by_code)
-        raise DataError(f"{what} lacks the category {left!r}")
-    return [by_code[code] for code in range(attribute.size)]
 
 
 def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> PriorTable:
@@ -395,17 +381,6 @@ def _table(value: Any, names: Sequence[str], schema: Schema, what: str) -> Prior
         )
     check_distribution(table.ravel(), what)
     return PriorTable(tuple(names), (table / table.sum())[..., None])
-
-
-def _check_cover(blocks: list[PriorTable], schema: Schema) -> None:
-    """Every attribute must be in exactly one block."""
-    named = [name for block in blocks for name in block.names]
-    for name in schema.names:
-        if named.count(name) != 1:
-            raise DataError(
-                f"the prior {'names' if name in named else 'says nothing of'} attribute {name!r}"
-                f"{' more than once' if name in named else ''}; each must be in one table"
-            )
 
 
 def prior_from_json(text: str) -> Any:

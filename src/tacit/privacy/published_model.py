@@ -28,18 +28,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.core.arrays import Array, Mask
+from tacit.core.arrays import Array, row_products
 from tacit.core.design import Design
-from tacit.core.schema import Attribute, Label
+from tacit.core.schema import Label
 from tacit.errors import DataError, DesignError, FileError
 from tacit.output.json_documents import parse_json
 from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import quotient, upper
+from tacit.privacy.risk import Risk, quotient, upper
 from tacit.privacy.scopes import (
     Limits,
     Scope,
@@ -88,15 +89,28 @@ class AfterMining:
     worst_with_model: float | None
 
 
+class _CheckedRule(NamedTuple):
+    """A rule in codes; `support` is the probability that the conditions hold, if it is stated."""
+
+    event: dict[str, list[int]]
+    attribute: str
+    code: int
+    confidence: float
+    support: float | None
+
+
 def known_conditions(
     rules: Iterable[Any], design: Design, prior: Prior, level: float = 0.95
 ) -> dict[str, float]:
     """REC of each attribute that rules conclude on, preconditions known: the first scenario."""
 
-    def term(rule: Any) -> Array:
-        given = _conditions_support(rule)
-        support = _true_chance(_event(rule, design), prior) if given is None else given
-        return np.asarray(rule.confidence * support)
+    def term(rule: _CheckedRule) -> Array:
+        if rule.support is not None:
+            return np.asarray(rule.confidence * rule.support)
+        chance: Array = np.ones(1)  # P(O in event), one entry per prior
+        for block in prior.marginal(list(rule.event)).blocks:
+            chance = chance * _within(block.tables, [rule.event[name] for name in block.names])
+        return np.asarray(rule.confidence * chance)
 
     return _recovered(checked(rules, design), term, level)
 
@@ -106,11 +120,11 @@ def unknown_conditions(
 ) -> dict[str, float]:
     """REC of each attribute that rules conclude on, preconditions unknown: the second scenario."""
 
-    def term(rule: Any) -> Array:
-        name, attribute = rule.attribute, design.schema[rule.attribute]
-        event, code = _event(rule, design), attribute.code(rule.category)
-        both = _reported_chance(event | {name: [code]}, design, prior)
-        alone = _reported_chance(event | {name: range(attribute.size)}, design, prior)
+    def term(rule: _CheckedRule) -> Array:
+        name, code = rule.attribute, rule.code
+        every = range(design.schema[name].size)
+        both = _reported_chance(rule.event | {name: [code]}, design, prior)
+        alone = _reported_chance({**rule.event, name: every}, design, prior)
         _, joints = joints_of(design, prior, name)
         true, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
         return quotient(both, alone) * quotient(true, sent)
@@ -119,7 +133,7 @@ def unknown_conditions(
 
 
 def _recovered(
-    rules: Iterable[Any], term: Callable[[Any], Array], level: float
+    rules: list[_CheckedRule], term: Callable[[_CheckedRule], Array], level: float
 ) -> dict[str, float]:
     """Terms summed by attribute, at the upper end over the stack of priors."""
     sums: dict[str, Array] = {}
@@ -137,8 +151,8 @@ def after_mining(
 ) -> dict[str, AfterMining]:
     """Every attribute that some model's rules name, in a condition or as a conclusion."""
     level = limits.level
-    known = _largest(known_conditions(model, design, prior, level) for model in models)
-    unknown = _largest(unknown_conditions(model, design, prior, level) for model in models)
+    known = [known_conditions(model, design, prior, level) for model in models]
+    unknown = [unknown_conditions(model, design, prior, level) for model in models]
     priors_of = [
         given for model in models for given in told_priors(model, design, prior, limits.max_cells)
     ]
@@ -148,7 +162,9 @@ def after_mining(
         if not priors:
             continue
         before, record = attributes[name].alone.pse, attributes[name].from_record
-        rec_known, rec_unknown = known.get(name, 0.0), unknown.get(name, 0.0)
+        rec_known, rec_unknown = (
+            max(recovered.get(name, 0.0) for recovered in by_model) for by_model in (known, unknown)
+        )
         accuracy: float | None = None
         worst: float | None = None
         if None not in priors:
@@ -179,93 +195,53 @@ def told_priors(
     One prior for each attribute that rules conclude on, and one with all rules; None where they
     tie more categories together than can be measured.
     """
-    by_target: dict[str, list[Any]] = {}
+    by_target: dict[str, list[_CheckedRule]] = {}
     for rule in checked(rules, design):
         by_target.setdefault(rule.attribute, []).append(rule)
     priors: list[tuple[set[str], Prior | None]] = []
     together: Prior | None = prior
     for name, concluding in by_target.items():
-        named = {name, *(n for rule in concluding for n in rule.conditions)}
-        priors.append((named, _with_model(concluding, name, design, prior, max_cells)))
+        named = {name, *(n for rule in concluding for n in rule.event)}
+        priors.append((named, _with_model(concluding, named, prior, max_cells)))
         if together is not None:
-            together = _with_model(concluding, name, design, together, max_cells)
+            together = _with_model(concluding, named, together, max_cells)
     if len(priors) > 1:
         priors.append((set().union(*(named for named, _ in priors)), together))
     return priors
 
 
-def _largest(models: Iterable[dict[str, float]]) -> dict[str, float]:
-    largest: dict[str, float] = {}
-    for recovered in models:
-        largest |= {name: max(rec, largest.get(name, 0.0)) for name, rec in recovered.items()}
-    return largest
-
-
-def checked(rules: Iterable[Any], design: Design) -> list[Any]:
+def checked(rules: Iterable[Any], design: Design) -> list[_CheckedRule]:
     """The rules, every name and number checked; an error names the rule, counting from 1.
 
     A rule whose confidence is not a number, because no record is estimated to meet its conditions,
     recovers nothing and is left out.
     """
-    listed = list(rules)
-    for number, rule in enumerate(listed, start=1):
-        at = f"rule {number}"
+    rules_in_codes = []
+    for number, rule in enumerate(rules, start=1):
+        at, event = f"rule {number}", dict[str, list[int]]()
         for field in ("conditions", "attribute", "category", "confidence", "support"):
             if not hasattr(rule, field):
                 raise DataError(f"{at} has no {field!r}; give tacit.privacy.Rule or the like")
         try:
-            design.schema[rule.attribute].code(rule.category)
+            code = design.schema[rule.attribute].code(rule.category)
             for name, labels in rule.conditions.items():
-                _codes(design.schema[name], labels)
+                several = isinstance(labels, list | tuple | set | frozenset)
+                attribute = design.schema[name]
+                event[name] = [attribute.code(c) for c in (labels if several else [labels])]
         except ValueError as error:
             raise DataError(f"{at}: {error}") from None
-        if rule.attribute in rule.conditions:
+        if rule.attribute in event:
             raise DataError(f"{at} concludes on {rule.attribute!r}, which is one of its conditions")
-        for field in ("confidence", "support"):
-            value = rule.confidence if field == "confidence" else _conditions_support(rule)
-            if value is not None and not 0 <= value <= 1 and not _untold(rule):
+        if isinstance(rule.confidence, float) and math.isnan(rule.confidence):
+            continue
+        stated, support = getattr(rule, "conditions_support", None), rule.support
+        if stated is not None:  # an estimate may lie outside [0, 1]
+            support = min(max(float(stated), 0.0), 1.0)
+        for field, value in (("confidence", rule.confidence), ("support", support)):
+            if value is not None and not 0 <= value <= 1:
                 raise DataError(f"{at}: {field} must lie between 0 and 1, got {value}")
-    return [rule for rule in listed if not _untold(rule)]
-
-
-def _conditions_support(rule: Any) -> float | None:
-    """The stated probability that the conditions hold; an estimate may lie outside [0, 1]."""
-    stated = getattr(rule, "conditions_support", None)
-    if stated is not None:
-        return min(max(float(stated), 0.0), 1.0)
-    support: float | None = rule.support
-    return support
-
-
-def _untold(rule: Any) -> bool:
-    return isinstance(rule.confidence, float) and math.isnan(rule.confidence)
-
-
-def _codes(attribute: Attribute, labels: Any) -> list[int]:
-    several = isinstance(labels, list | tuple | set | frozenset)
-    return [attribute.code(label) for label in (labels if several else [labels])]
-
-
-def _matching(rule: Any, names: Sequence[str], design: Design) -> Any:
-    """Which cells of a flattened table over `names` meet the conditions."""
-    event, holds = _event(rule, design), np.ones(1, dtype=bool)
-    for size, name in ((design.schema[name].size, name) for name in names):
-        allowed = np.isin(np.arange(size), list(event.get(name, range(size))))
-        holds = np.logical_and.outer(holds, allowed).ravel()
-    return holds
-
-
-def _event(rule: Any, design: Design) -> dict[str, list[int]]:
-    """The codes that each condition allows."""
-    return {name: _codes(design.schema[name], labels) for name, labels in rule.conditions.items()}
-
-
-def _true_chance(event: Mapping[str, Sequence[int]], prior: Prior) -> Array:
-    """P(O in event), one entry per prior."""
-    chance: Array = np.ones(1)
-    for block in prior.marginal(list(event)).blocks:
-        chance = chance * _within(block.tables, [event[name] for name in block.names])
-    return chance
+        rules_in_codes.append(_CheckedRule(event, rule.attribute, code, rule.confidence, support))
+    return rules_in_codes
 
 
 def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: Prior) -> Array:
@@ -295,52 +271,38 @@ def _within(table: Array, allowed: Sequence[Sequence[int]]) -> Array:
 
 
 def _with_model(
-    rules: Sequence[Any], name: str, design: Design, prior: Prior, max_cells: int
+    rules: list[_CheckedRule], named: set[str], prior: Prior, max_cells: int
 ) -> Prior | None:
-    """The prior with the model's confidences for its own conditionals; None if too large."""
-    named = {name, *(n for rule in rules for n in rule.conditions)}
+    """The prior with the model's confidences for its own conditionals; None if too large.
+
+    Each cell's probability is shared out as told: the first rule where several apply; categories
+    that no rule names share the rest in proportion.
+    """
+    target = rules[0].attribute
     joined = [block for block in prior.blocks if named & set(block.names)]
-    names = [n for block in joined for n in block.names if n != name] + [name]
-    sizes = [design.schema[n].size for n in names]
-    if math.prod(sizes) > max_cells:
+    names = [n for block in joined for n in block.names if n != target] + [target]
+    *shape, size = (prior.schema[n].size for n in names)
+    if math.prod(shape) * size > max_cells:
         return None
-    table = prior.table(names).reshape(-1, sizes[-1], prior.marginal(names).stacked)
-    stated = _told(rules, names[:-1], design)
-    block = PriorTable(tuple(names), _retold(table, stated).reshape(*sizes, -1))
-    others = [b for b in prior.blocks if not named & set(b.names)]
-    return Prior(prior.schema, (*others, block), prior.source)
-
-
-def _told(rules: Sequence[Any], names: Sequence[str], design: Design) -> Array:
-    """Confidence by cell and category; NaN where no rule speaks, the first where several do."""
-    size = design.schema[rules[0].attribute].size
-    cells = math.prod(design.schema[n].size for n in names)
-    stated: Array = np.full((cells, size), np.nan)
+    table = prior.table(names).reshape(*shape, size, -1)
+    stated: Array = np.full((*shape, size, 1), np.nan)
     for rule in reversed(rules):
-        code = design.schema[rule.attribute].code(rule.category)
-        stated[_matching(rule, names, design), code] = rule.confidence
-    claimed = np.nansum(stated, axis=1, keepdims=True)
-    return np.where(claimed > 1, stated / np.maximum(claimed, 1), stated)
-
-
-def _retold(table: Array, stated: Array) -> Array:
-    """Each cell's probability, shared out as told; untold categories in proportion."""
-    margin = table.sum(axis=1, keepdims=True)
-    silent: Mask = np.isnan(stated)
-    rest = 1 - np.where(silent, 0.0, stated).sum(axis=1)
-    weights = table * silent[:, :, None]
-    total = weights.sum(axis=1, keepdims=True)
-    even = silent / np.maximum(silent.sum(axis=1, keepdims=True), 1)
-    share = np.divide(
-        weights, total, out=np.repeat(even[:, :, None], table.shape[2], 2), where=total > 0
-    )
-    spoken = np.where(silent, 0.0, stated)[:, :, None]
-    whole = spoken + rest[:, None, None] * share
-    whole = whole / whole.sum(axis=1, keepdims=True)
-    told_of = np.flatnonzero(~silent.all(axis=1))
-    retold = table.copy()
-    retold[told_of] = (margin * whole)[told_of]
-    return retold
+        cells = [rule.event.get(n, range(k)) for n, k in zip(names, shape, strict=False)]
+        stated[np.ix_(*cells, [rule.code])] = rule.confidence
+    told = np.nan_to_num(stated)
+    claimed = told.sum(axis=-2, keepdims=True)
+    told = told / np.maximum(claimed, 1)
+    silent = np.isnan(stated)
+    weights = table * silent
+    total = weights.sum(axis=-2, keepdims=True)
+    even = silent / np.maximum(silent.sum(axis=-2, keepdims=True), 1)
+    share = np.where(total > 0, weights / np.where(total > 0, total, 1), even)
+    whole = told + (1 - told.sum(axis=-2, keepdims=True)) * share
+    whole = whole / whole.sum(axis=-2, keepdims=True)
+    applies = ~silent.all(axis=-2, keepdims=True)
+    retold = np.where(applies, table.sum(axis=-2, keepdims=True) * whole, table)
+    others = [b for b in prior.blocks if not named & set(b.names)]
+    return Prior(prior.schema, (*others, PriorTable(tuple(names), retold)), prior.source)
 
 
 NOTHING, REPORT, MODEL, OTHERS, ALL = "nothing", "report", "model", "others", "all"
@@ -373,24 +335,23 @@ def inferences(
         ALL       her disguised record, her true answers to all other questions, and the model
 
     A model enters as a prior that ties answers together: `told_priors` of rules, `class_prior` of
-    naive Bayes, `mixture_prior` of latent classes. Figures are None where it ties more categories
+    naive Bayes and of latent classes. Figures are None where it ties more categories
     together than can be measured.
     """
+
+    def inference(name: str, known: str, risk: Risk) -> Inference:
+        figures = risk.figures(limits.level)
+        return Inference(name, known, figures.accuracy, figures.worst_posterior)
+
     inferred = []
     for name in names:
-        single = prior.table([name])[:, 0]
-        inferred.append(Inference(name, NOTHING, float(single.max()), float(single.max())))
-        risks = {REPORT: risk_in_record(design, prior, name, limits)}
+        largest = float(prior.table([name])[:, 0].max())
+        inferred.append(Inference(name, NOTHING, largest, largest))
+        inferred.append(inference(name, REPORT, risk_in_record(design, prior, name, limits)))
         if told is not None:
-            risks[MODEL] = risk_in_record(design, told, name, limits)
-            found_knowing = risk_knowing(design, told, name, limits)
-        for known, risk in risks.items():
-            figures = risk.figures(limits.level)
-            inferred.append(Inference(name, known, figures.accuracy, figures.worst_posterior))
-        if told is not None:
+            inferred.append(inference(name, MODEL, risk_in_record(design, told, name, limits)))
             inferred.append(_like_others(told, name))
-            figures = found_knowing.figures(limits.level)
-            inferred.append(Inference(name, ALL, figures.accuracy, figures.worst_posterior))
+            inferred.append(inference(name, ALL, risk_knowing(design, told, name, limits)))
     return inferred
 
 
@@ -399,36 +360,26 @@ def _like_others(told: Prior, name: str) -> Inference:
     block = next(block for block in told.blocks if name in block.names)
     table = np.moveaxis(block.tables[..., 0], block.names.index(name), 0)
     table = table.reshape(len(table), -1)
-    total, best = table.sum(axis=0), table.max(axis=0)
-    worst = np.divide(best, total, out=np.zeros_like(best), where=total > 0).max()
+    best = table.max(axis=0)
+    worst = quotient(best, table.sum(axis=0)).max()
     return Inference(name, OTHERS, float(best.sum()), float(worst))
 
 
 def class_prior(
-    prior: Prior, target: str, shares: Array, tables: dict[str, Array], max_cells: int
+    prior: Prior, target: str | None, shares: Array, tables: dict[str, Array], max_cells: int
 ) -> Prior | None:
-    """P(class) times P(answer | class) of each attribute, as naive Bayes has it."""
-    joint = _products(shares, list(tables.values()), max_cells)
-    return None if joint is None else _tied(prior, (target, *tables), joint)
+    """P(class) times P(answer | class) of each attribute, as naive Bayes has it.
 
-
-def mixture_prior(
-    prior: Prior, shares: Array, tables: dict[str, Array], max_cells: int
-) -> Prior | None:
-    """The sum of this product over classes that no answer names, as latent classes have it."""
-    joint = _products(shares, list(tables.values()), max_cells * len(shares))
-    return None if joint is None else _tied(prior, tuple(tables), joint.sum(axis=0))
-
-
-def _products(shares: Array, tables: list[Array], max_cells: int) -> Array | None:
-    """shares[c] times the product of tables[c, x], classes x categories; None if too large."""
-    sizes = [table.shape[1] for table in tables]
-    if len(shares) * math.prod(sizes) > max_cells:
+    Without a target, the sum over classes that no answer names, as latent classes have it. None if
+    the table is too large.
+    """
+    sizes = [table.shape[1] for table in tables.values()]
+    if (1 if target is None else len(shares)) * math.prod(sizes) > max_cells:
         return None
-    joint: Array = shares[:, None]
-    for table in tables:
-        joint = (joint[:, :, None] * table[:, None, :]).reshape(len(shares), -1)
-    return joint.reshape(len(shares), *sizes)
+    joint = reduce(row_products, tables.values(), shares[:, None]).reshape(-1, *sizes)
+    if target is None:
+        return _tied(prior, tuple(tables), joint.sum(axis=0))
+    return _tied(prior, (target, *tables), joint)
 
 
 def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
@@ -447,7 +398,7 @@ def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
             order = [block.names.index(name) for name in (*inside, *added)]
             table = block.tables[..., 0].transpose(order)
             total = table.sum(axis=tuple(range(len(inside), table.ndim)), keepdims=True)
-            given = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
+            given = quotient(table, total)
             shape = [joint.shape[i] if name in inside else 1 for i, name in enumerate(names)]
             given = given.reshape(*shape, *table.shape[len(inside) :])
             joint = joint.reshape(*joint.shape, *(1 for _ in added)) * given

@@ -73,15 +73,11 @@ class Repeated:
         def plain(figures: Figures | None) -> dict[str, Any] | None:
             return None if figures is None else figures.to_dict()
 
-        return {
-            "reports": self.reports,
-            "memoised": self.memoised,
+        return vars(self) | {
             "attributes": {name: plain(f) for name, f in self.attributes.items()},
             "from_record": {name: plain(f) for name, f in self.from_record.items()},
             "groups": [plain(figures) for figures in self.groups],
             "record": plain(self.record),
-            "epsilon": self.epsilon,
-            "record_epsilon": self.record_epsilon,
         }
 
 
@@ -147,10 +143,7 @@ class _RepeatedReports:
             joints = (self._several * prior for prior in self._table.T[:few])
             risks = [joint_risk(_merged(joint, labels).T[:, :, None], slack) for joint in joints]
         else:
-            risks = [
-                self._drawn(share, prior_cells, labels, slack)
-                for share, prior_cells in self._shares
-            ]
+            risks = [self._drawn(*sample, labels, slack) for sample in self._shares]
         return in_turn(risks, self._table.shape[1])
 
     def _labels(self, target: tuple[str, ...]) -> Any:

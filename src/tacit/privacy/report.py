@@ -8,7 +8,6 @@ bound for any dependence remains.
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +21,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
 from tacit.output import rounding
-from tacit.output.table import Table, latex_of, markdown_of
+from tacit.output.table import Table, html_of, latex_of, markdown_of
 from tacit.privacy import report_text
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
@@ -415,11 +414,7 @@ class Report(PerScope[Scope]):
         return "\n".join([*self.lead(), *shown, "", *self.notes()])
 
     def _repr_html_(self) -> str:
-        return (
-            "".join(f"<p>{html.escape(text.strip())}</p>" for text in self.lead())
-            + "".join(table.html() for table in self.tables())
-            + "".join(f"<p>{html.escape(text)}</p>" for text in self.notes())
-        )
+        return html_of(self.tables(), self.lead(), self.notes())
 
 
 def report(

@@ -32,7 +32,7 @@ from tacit.output.number_text import number_of
 from tacit.output.rounding import finite
 from tacit.privacy import Limits, Prior, prior_of
 from tacit.privacy.prior import tied_parts
-from tacit.privacy.published_model import class_prior, inferences, mixture_prior, told_priors
+from tacit.privacy.published_model import class_prior, inferences, told_priors
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.records import PatternTable, write_text
 from tacit.records.count_file import read_counts
@@ -158,7 +158,7 @@ def _clusters(
 
     def published_prior(prior: Prior, max_cells: int) -> Prior | None:
         tables = dict(zip(design.schema.names, profiles.tables, strict=True))
-        return mixture_prior(prior, profiles.prior, tables, max_cells)
+        return class_prior(prior, None, profiles.prior, tables, max_cells)
 
     summary = classes_summary(model, LEVEL)
     n = release.counts.n_records

@@ -8,7 +8,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related
 from tacit.privacy import Limits, prior_of
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.published_model import Inference, class_prior, inferences, mixture_prior
+from tacit.privacy.published_model import Inference, class_prior, inferences
 
 SCHEMA = Schema([Attribute("a", ["no", "yes"]), Attribute("b", [0, 1, 2]), Attribute("c", [0, 1])])
 DESIGN = Design(SCHEMA, [Group([name], related("4/5")) for name in SCHEMA.names])
@@ -35,7 +35,7 @@ def test_naive_bayes_ties_the_answers_to_the_class() -> None:
 
 
 def test_latent_classes_tie_all_answers() -> None:
-    told = mixture_prior(PRIOR, SHARES, {"b": TABLES["b"], "c": TABLES["c"]}, 100)
+    told = class_prior(PRIOR, None, SHARES, {"b": TABLES["b"], "c": TABLES["c"]}, 100)
     assert told is not None
     assert np.allclose(told.table(["b", "c"])[:, 0], joint().sum(axis=0).ravel())
     assert np.allclose(told.table(["a"])[:, 0], SHARES)
@@ -44,7 +44,7 @@ def test_latent_classes_tie_all_answers() -> None:
 def test_too_large_a_table_is_not_made() -> None:
     assert class_prior(PRIOR, "a", SHARES, TABLES, 11) is None
     assert class_prior(PRIOR, "a", SHARES, TABLES, 12) is not None
-    assert mixture_prior(PRIOR, SHARES, TABLES, 5) is None
+    assert class_prior(PRIOR, None, SHARES, TABLES, 5) is None
 
 
 def test_every_adversary_is_a_sum_over_records() -> None:
