@@ -219,6 +219,38 @@ class TabularResult:
         return self.shown().html()
 
 
+class TablesResult:
+    """A result of several tables between lines of text."""
+
+    __slots__ = ()
+
+    def lead(self) -> list[str]:
+        """Lines above the tables."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """The tables, in their order."""
+        raise NotImplementedError
+
+    def notes(self) -> list[str]:
+        """Lines below the tables."""
+        return []
+
+    def to_markdown(self) -> str:
+        """The text and the tables in Markdown."""
+        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+
+    def to_latex(self) -> str:
+        """The same in LaTeX, for the package booktabs."""
+        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+
+    def _repr_html_(self) -> str:
+        texts = [
+            [f"<p>{html.escape(s.strip())}</p>" for s in t] for t in (self.lead(), self.notes())
+        ]
+        return "".join([*texts[0], *(table.html() for table in self.tables()), *texts[1]])
+
+
 def cell_text(value: Any) -> str:
     """A cell to read: numbers with four decimals or three digits, see `number_text.decimals`.
 
@@ -239,12 +271,6 @@ def markdown_of(tables: Iterable[Table], above: str = "", below: str = "") -> st
     """Several tables in Markdown, one below the other, between lines of text."""
     shown = [markdown_lines(above), *(table.markdown() for table in tables), markdown_lines(below)]
     return "\n\n".join(filter(None, shown))
-
-
-def html_of(tables: Iterable[Table], above: Iterable[str] = (), below: Iterable[str] = ()) -> str:
-    """Several tables in HTML, one below the other, between paragraphs of text."""
-    first, last = ("".join(f"<p>{html.escape(s.strip())}</p>" for s in p) for p in (above, below))
-    return first + "".join(table.html() for table in tables) + last
 
 
 def latex_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:

@@ -18,7 +18,7 @@ from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
-from tacit.output.table import Table, html_of
+from tacit.output.table import Table, TablesResult
 from tacit.plan.assumptions import Assumptions
 from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, SafeAnswerBias
 from tacit.plan.requirements import Requirements
@@ -64,7 +64,7 @@ class QuestionPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class SurveyPlan:
+class SurveyPlan(TablesResult):
     """A plan: what was solved for, each question, and the privacy of a record."""
 
     design: Design
@@ -301,9 +301,6 @@ class SurveyPlan:
         return "\n\n".join([*texts, *self.notes()])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_of(self.tables(), below=self.notes())
 
 
 def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:

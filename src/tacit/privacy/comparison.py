@@ -27,7 +27,7 @@ from tacit.core.label_codes import frame_of
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
-from tacit.output.table import Table, html_of, latex_of, markdown_of
+from tacit.output.table import Table, TablesResult
 from tacit.privacy.prior import prior_of
 from tacit.privacy.risk import quotient
 from tacit.privacy.scopes import Limits, measure
@@ -82,7 +82,7 @@ COLUMNS = tuple(field.name for field in fields(Point))
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(TablesResult):
     """All points, as values, a table and a figure.
 
     `assumes_unrelated` says that the record's figures take answers in different tables of the
@@ -146,14 +146,6 @@ class Comparison:
             tables.append(Table(heads, rows))
         return tables
 
-    def to_markdown(self) -> str:
-        """The tables in Markdown, with what they rest on and what they mean."""
-        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
-
-    def to_latex(self) -> str:
-        """The same in LaTeX, for the package booktabs."""
-        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
-
     def columns(self) -> dict[str, list[Any]]:
         """A column per figure, a row per point."""
         return {name: [getattr(p, name) for p in self.points] for name in COLUMNS}
@@ -168,9 +160,6 @@ class Comparison:
     def __str__(self) -> str:
         shown = [f"{table}\n" for table in self.tables()]
         return "\n".join([*self.lead(), "", *shown, *self.notes()])
-
-    def _repr_html_(self) -> str:
-        return html_of(self.tables(), self.lead(), self.notes())
 
 
 def compare_schemes(

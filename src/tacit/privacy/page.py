@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
@@ -122,67 +124,28 @@ def curves(comparison: Comparison) -> Figure:
     return figure
 
 
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 1rem/1.5 system-ui, sans-serif; color: #222; margin: 0 auto; max-width: 60rem;
-  padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; }
-h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-.survey { font-size: 1.1rem; color: #444; margin: 0 0 1rem; }
-.told { font-size: 1.1rem; padding-left: 1.2rem; }
-.told li { margin: .4rem 0; }
-.warning { border-left: .3rem solid #d55e00; background: #fdf3ec; padding: .6rem .9rem;
-  margin: .6rem 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd;
-  white-space: nowrap; }
-thead th { white-space: normal; vertical-align: bottom; }
-tbody th { white-space: normal; min-width: 8rem; max-width: 18rem; font-weight: 500; }
-th:first-child { text-align: left; } th[colspan] { text-align: center; }
-caption { text-align: left; color: #555; padding-bottom: .3rem; }
-svg { max-width: 100%; height: auto; }
-.small, dl { color: #444; font-size: .92rem; }
-dt { font-weight: 600; } dd { margin: 0 0 .4rem; }
-code { overflow-wrap: anywhere; }
-"""
-
-
 def page(report: Report) -> str:
     """The whole page."""
-    first = report.disclosure.warning
-    title = report.wording.title
+    first, title = report.disclosure.warning, report.wording.title
     items = "".join(f"<li>{_text(said)}</li>" for said in report.sentences)
-    parts = [
-        "<h1>How private is an answer?</h1>",
+    lead = [
         *([] if title is None else [f'<p class="survey">{_text(title)}</p>']),
         *([] if first is None else [_warning(first)]),
         f'<ul class="told">{items}</ul>',
         *(_warning(said) for said in report.warnings if said != first),
         f'<p class="small">{_text(report.basis())}</p>',
-        "<h2>How often a guess is right</h2>",
-        f'<div class="wide" role="img" aria-label="{_text(_described(report))}">'
-        f"{svg(report.plot())}</div>",
-        "<h2>Who can guess how much</h2>",
-        "<p>How often the best guess is right, from 0 (never) to 1 (always):</p>",
-        _named(report, report_text.adversary_table(report, "best guess right")),
-        "<p>The most certain that any report can make someone of a true answer:</p>",
-        _named(report, report_text.adversary_table(report, "most certain")),
-        _glossary(report_text.columns(report)),
-        "<h2>Every answer that can be sent</h2>",
-        _answers(report),
-        "<h2>For analysts</h2>",
-        _analysts(report),
-        *_optional(report),
-        f'<p class="small">Design <code>{report.design.fingerprint}</code></p>',
     ]
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>How private is an answer?</title>\n<style>{_STYLE}</style>\n</head>\n"
-        "<body>\n<main>\n" + "\n".join(parts) + "\n</main>\n</body>\n</html>\n"
+    template = (files("tacit.privacy") / "page.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        lead="\n".join(lead),
+        described=_text(_described(report)),
+        figure=svg(report.plot()),
+        guesses=_named(report, report_text.adversary_table(report, "best guess right")),
+        certainty=_named(report, report_text.adversary_table(report, "most certain")),
+        adversaries=_glossary(report_text.columns(report)),
+        answers=_answers(report),
+        analysts="\n".join([_analysts(report), *_optional(report)]),
+        fingerprint=report.design.fingerprint,
     )
 
 

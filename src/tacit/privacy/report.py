@@ -21,7 +21,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
 from tacit.output import rounding
-from tacit.output.table import Table, html_of, latex_of, markdown_of
+from tacit.output.table import Table, TablesResult
 from tacit.privacy import report_text
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
@@ -195,7 +195,7 @@ def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
 
 
 @dataclass(frozen=True)
-class Report(PerScope[Scope]):
+class Report(TablesResult, PerScope[Scope]):
     """The privacy of a design under a prior; every figure at its pessimistic end.
 
     Four adversaries, from weak to strong: `attributes[name].alone` sees that report alone;
@@ -330,14 +330,6 @@ class Report(PerScope[Scope]):
         """What the tables mean, below them."""
         return report_text.notes(self)
 
-    def to_markdown(self) -> str:
-        """Sentences, warnings, tables and what they mean, in Markdown."""
-        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
-
-    def to_latex(self) -> str:
-        """The same in LaTeX, for the package booktabs."""
-        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
-
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""
         return frame_of(self.columns(), backend)
@@ -412,9 +404,6 @@ class Report(PerScope[Scope]):
     def __str__(self) -> str:
         shown = [f"\n{table}" for table in self.tables()]
         return "\n".join([*self.lead(), *shown, "", *self.notes()])
-
-    def _repr_html_(self) -> str:
-        return html_of(self.tables(), self.lead(), self.notes())
 
 
 def report(
