@@ -84,8 +84,9 @@ def test_rules_have_the_joint_covariance_of_their_three_supports(
     reports = ReportWeights(patterns, design)
     supports = supports_of(reports, found)
     every_level(supports, found, len(design.schema))
-    for length in range(2, found.longest + 1):
-        sets = found.level(length)
+    for length, sets in enumerate(found, start=1):
+        if length == 1:
+            continue
         inside = tuple(data.draw(st.permutations([True] + [False] * (length - 1))))
         moments = supports.rules(sets, inside)
         parts = [by_events(reports, found, part(sets, chosen)) for chosen in halves(inside)]

@@ -60,11 +60,6 @@ class ItemList:
         """How many attributes have items; no itemset is longer."""
         return len(np.unique(self.attribute))
 
-    @property
-    def names(self) -> list[str]:
-        """The attributes that have items."""
-        return [self.schema.names[a] for a in np.unique(self.attribute)]
-
     @cached_property
     def numbers(self) -> list[int]:
         """How many itemsets of length 0, 1, 2, ... there can be, whatever the records."""
@@ -143,15 +138,6 @@ class FrequentSets:
     def __iter__(self) -> Iterator[Index]:
         """The levels: sets of one item, of two items, ..."""
         return iter(self._levels)
-
-    @property
-    def longest(self) -> int:
-        """The number of items of the longest set."""
-        return len(self._levels)
-
-    def level(self, length: int) -> Index:
-        """The sets of this length."""
-        return self._levels[length - 1]
 
     def add(self, sets: Index) -> None:
         """Add the next level: some of the candidates, in their order."""

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import accumulate, chain
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -32,7 +32,7 @@ from tacit.core.arrays import Array, Codes, Index, row_products
 from tacit.core.channel.families import Attributes
 from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
-from tacit.core.design import Design, Group
+from tacit.core.design import Design
 from tacit.reconstruction.likelihood import EMStep
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks
@@ -90,7 +90,7 @@ class BlockUnits:
     def _true(self, tables: Tables) -> Array:
         """D of every unit, classes x true answers."""
         units = ([tables[a] for a in unit] for unit, _ in self.spans)
-        return np.concatenate([reduce(row_products, own) for own in units], axis=1)
+        return np.concatenate([reduce(row_products, unit) for unit in units], axis=1)
 
 
 def _by_attribute(unit: Unit, joint: Array, tables: Tables) -> Iterator[tuple[int, Array]]:
@@ -146,9 +146,10 @@ def side_by_side(
 _SPARSEST = 4
 
 
-@dataclass(frozen=True, eq=False)
-class BlockGrid:
-    """Shares of the records by the cells of two blocks.
+def grid_expectations(
+    grid: Array, prior: Array, one: Array, two: Array
+) -> tuple[float, Array, list[Array]]:
+    """The log-likelihood, and posteriors summed by class and by the cells of two blocks.
 
     If one group has two blocks, a report y = (i, j) is one cell of each, and
 
@@ -158,37 +159,20 @@ class BlockGrid:
     so P of all reports is the product U^T V. With F the shares of the reports and Q = F / P, the
     sums of the posterior of (s, c) by the cells of the blocks are U * (V Q^T) and V * (U Q). There
     is no lookup and no sum per pattern. It pays if most combinations of two cells are reported.
+
+    `grid` is F. `one` and `two` are strategies x classes x cells, `one` with the weights of the
+    strategies.
     """
-
-    shares: Array
-
-    @classmethod
-    def of(cls, shares: Array, codes: tuple[Codes, Codes], n_cells: tuple[int, int]) -> Self | None:
-        """The grid of patterns with these cells in the blocks; None if it would be sparse."""
-        first, second = n_cells
-        if first * second > _SPARSEST * len(shares):
-            return None
-        cells = codes[0].astype(np.intp) * second + codes[1]
-        grid = np.bincount(cells, shares, first * second)
-        return cls(np.asarray(grid, np.float64).reshape(first, second))
-
-    def expectations(
-        self, prior: Array, one: Array, two: Array
-    ) -> tuple[float, Array, list[Array]]:
-        """The log-likelihood, and posteriors summed by class and by the cells of each block.
-
-        `one` and `two` are strategies x classes x cells, `one` with the weights of the strategies.
-        """
-        u = (one * prior[:, None]).reshape(-1, one.shape[2])
-        v = two.reshape(-1, two.shape[2])
-        chances = u.T @ v
-        reported = self.shares > 0
-        with np.errstate(divide="ignore"):
-            logs = self.shares[reported] * np.log(chances[reported])
-        ratios = ratio(self.shares, chances)
-        first = (u * (v @ ratios.T)).reshape(one.shape)
-        second = (v * (u @ ratios)).reshape(two.shape)
-        return float(logs.sum()), first.sum(axis=(0, 2)), [first, second]
+    u = (one * prior[:, None]).reshape(-1, one.shape[2])
+    v = two.reshape(-1, two.shape[2])
+    chances = u.T @ v
+    reported = grid > 0
+    with np.errstate(divide="ignore"):
+        logs = grid[reported] * np.log(chances[reported])
+    ratios = ratio(grid, chances)
+    first = (u * (v @ ratios.T)).reshape(one.shape)
+    second = (v * (u @ ratios)).reshape(two.shape)
+    return float(logs.sum()), first.sum(axis=(0, 2)), [first, second]
 
 
 #: Patterns per chunk of an EM step: their tables fit in the processor's cache.
@@ -220,13 +204,6 @@ class GroupBlocks:
     blocks: tuple[AttributeBlock, ...]
 
     @classmethod
-    def of(cls, patterns: PatternTable, design: Design, group: Group) -> GroupBlocks:
-        """The blocks of a group of the design."""
-        reported = group.coin.reported(design.attributes_of(group))
-        weights, strategies = zip(*design.unit_channels(group), strict=True)
-        return cls.packed(patterns, reported, weights, strategies)
-
-    @classmethod
     def packed(
         cls,
         patterns: PatternTable,
@@ -240,8 +217,8 @@ class GroupBlocks:
         blocks = []
         for members in packed_blocks(tied, [a.size for a in reported]):
             inside = [[unit for unit in s if unit.reports[0] in members] for s in strategies]
-            names = [reported[i].name for i in members]
-            columns = [patterns.patterns[:, patterns.schema.index(name)] for name in names]
+            places = [patterns.schema.index(reported[i].name) for i in members]
+            columns = [patterns.patterns[:, place] for place in places]
             sizes = [reported[i].size for i in members]
             n_cells = math.prod(sizes)
             kind = np.min_scalar_type(n_cells - 1)
@@ -273,7 +250,7 @@ class ChunkPosterior:
     shares: Array
     log_likelihood: Array
     classes: Array
-    by_strategy: list[Array]
+    by_strategy: Sequence[Array]
     totals: list[Array]
     codes: list[list[Index]]
 
@@ -295,7 +272,11 @@ class ConditionalModel:
         self.sizes = design.schema.sizes
         self.n_classes = n_classes if self.target is None else self.sizes[self.target]
         self.names = design.schema.names
-        self.groups = [GroupBlocks.of(patterns, design, group) for group in design.groups]
+        self.groups = []
+        for group in design.groups:
+            reported = group.coin.reported(design.attributes_of(group))
+            weights, strategies = zip(*design.unit_channels(group), strict=True)
+            self.groups.append(GroupBlocks.packed(patterns, reported, weights, strategies))
 
     def posterior(self, prior: Array, tables: Tables, length: int) -> Iterator[ChunkPosterior]:
         """Classes and strategies given the reports, `length` patterns at a time.
@@ -362,13 +343,20 @@ class ConditionalModel:
         return [table for a, table in enumerate(tables) if a != self.target]
 
     @cached_property
-    def _grid(self) -> BlockGrid | None:
-        """The reports by the cells of two blocks, if there are two and one group."""
-        (group, *others) = self.groups
-        if others or len(group.blocks) != 2:
+    def _grid(self) -> Array | None:
+        """Shares of the reports by the cells of two blocks, if there are no others.
+
+        None if it would be sparse.
+        """
+        blocks = [block for group in self.groups for block in group.blocks]
+        if len(self.groups) > 1 or len(blocks) != 2:
             return None
-        one, two = group.blocks
-        return BlockGrid.of(self.shares, (one.codes, two.codes), (one.n_cells, two.n_cells))
+        (codes, rows, _), (others, columns, _) = blocks
+        if rows * columns > _SPARSEST * len(self.shares):
+            return None
+        cells = codes.astype(np.intp) * columns + others
+        grid = np.bincount(cells, self.shares, rows * columns).astype(np.float64)
+        return grid.reshape(rows, columns)
 
     def _expectations(
         self, prior: Array, block_tables: list[BlockTables]
@@ -376,18 +364,17 @@ class ConditionalModel:
         """The log-likelihood, and posteriors summed by class and by the cells of each block."""
         if self._grid is not None and not any(vanishing for _, vanishing in block_tables[0]):
             (one, _), (two, _) = block_tables[0]
-            found, classes, by_block = self._grid.expectations(prior, one, two)
-            return found, classes, [by_block]
+            log_likelihood, classes, by_block = grid_expectations(self._grid, prior, one, two)
+            return log_likelihood, classes, [by_block]
         log_likelihood, classes = 0.0, np.zeros(self.n_classes)
-        sums = [[np.zeros_like(table) for table, _ in own] for own in block_tables]
+        sums = [[np.zeros_like(table) for table, _ in tables] for tables in block_tables]
         for chunk in self._posteriors(prior, block_tables, CHUNK):
             log_likelihood += float((chunk.shares * chunk.log_likelihood).sum())
             weights = chunk.shares * chunk.classes
             classes += weights.sum(axis=1)
-            for own, weighted, codes in zip(
-                sums, chunk.strategies(weights), chunk.codes, strict=True
-            ):
-                for total, cells in zip(own, codes, strict=True):
+            strategies = chunk.strategies(weights)
+            for totals, weighted, codes in zip(sums, strategies, chunk.codes, strict=True):
+                for total, cells in zip(totals, codes, strict=True):
                     for row, weight in zip(chain(*total), chain(*weighted), strict=True):
                         row += np.bincount(cells, weight, row.size)
         return log_likelihood, classes, sums
@@ -398,12 +385,9 @@ class ConditionalModel:
         for start in range(0, len(self.shares), length):
             chunk = slice(start, start + length)
             codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
-            looked_up = [
-                _look_up(own, cells) for own, cells in zip(block_tables, codes, strict=True)
-            ]
-            by_strategy = [values for values, _ in looked_up]
+            by_strategy, log_scales = zip(*map(_look_up, block_tables, codes), strict=True)
             totals = [values.sum(axis=0) for values in by_strategy]
-            classes, logs = prior[:, None].copy(), sum(log_scale for _, log_scale in looked_up)
+            classes, logs = prior[:, None].copy(), sum(log_scales)
             for total in totals:
                 logs = logs + _rescale(classes)
                 classes = classes * total
@@ -428,10 +412,10 @@ def _look_up(tables: BlockTables, codes: Sequence[Index]) -> tuple[Array, Array]
     """w_s P(y | s, c), strategies x classes x patterns, and the log of its scale."""
     (first, _), *others = tables
     product, log_scale = first.take(codes[0], axis=2), np.zeros(len(codes[0]))
-    for (table, vanishing), own in zip(others, codes[1:], strict=True):
+    for (table, vanishing), cells in zip(others, codes[1:], strict=True):
         if vanishing:
             log_scale += _rescale(product)
-        product *= table.take(own, axis=2)
+        product *= table.take(cells, axis=2)
     return product, log_scale
 
 
