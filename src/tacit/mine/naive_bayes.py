@@ -27,15 +27,7 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_positive
 from tacit.mine.miner import Miner
-from tacit.models.bayes_parameters import (
-    BayesMethod,
-    BayesParameters,
-    likelihood,
-    literal,
-    logit_positions,
-    pairs,
-    rows_summing_to_one,
-)
+from tacit.models import bayes_parameters as bayes
 from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.interval import Interval, check_level
@@ -89,14 +81,9 @@ class PairLogOdds:
         inside = np.maximum(pair.value, 0)
         outside = np.maximum(pair.value.sum(axis=0) - pair.value, 0)
         prior = np.broadcast_to(pair.value.sum(axis=1, keepdims=True), inside.shape)
-        return cls(
-            inside,
-            inside + outside,
-            np.clip(prior, 0.5 / n, 1 - 0.5 / n),
-            events @ noise @ np.swapaxes(events, 2, 3),
-            n,
-            (events, pair),
-        )
+        prior = np.clip(prior, 0.5 / n, 1 - 0.5 / n)
+        noise = events @ noise @ np.swapaxes(events, 2, 3)
+        return cls(inside, inside + outside, prior, noise, n, (events, pair))
 
     @property
     def value(self) -> Array:
@@ -189,7 +176,7 @@ class NaiveBayes(Miner):
         design: Design | None = None,
         target: str | None = None,
         alpha: float = 1.0,
-        method: BayesMethod = likelihood,
+        method: bayes.BayesMethod = bayes.likelihood,
     ) -> None:
         super().__init__(design, target)
         self.alpha = alpha
@@ -197,7 +184,7 @@ class NaiveBayes(Miner):
 
     def check_arguments(self) -> None:
         check_positive("alpha", self.alpha)
-        if self.method not in (likelihood, pairs, literal):
+        if self.method not in (bayes.likelihood, bayes.pairs, bayes.literal):
             raise DataError(
                 f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
             )
@@ -216,13 +203,13 @@ class NaiveBayes(Miner):
         for column in X.T:
             k = int(column.max()) + 1
             counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
-            tables.append(rows_summing_to_one(counts.reshape(n_classes, k).astype(np.float64)))
+            table = counts.reshape(n_classes, k).astype(np.float64)
+            tables.append(bayes.rows_summing_to_one(table))
         prior = np.bincount(codes) / len(codes)
-        self.restore(BayesParameters(prior, tables, len(codes), "counts"))
+        self.restore(bayes.BayesParameters(prior, tables, len(codes), "counts"))
 
-    def restore(self, parameters: BayesParameters) -> None:
+    def restore(self, parameters: bayes.BayesParameters) -> None:
         """Set the parameters."""
-        self.__dict__.pop("covariance_", None)
         self.parameters_ = parameters
         with np.errstate(divide="ignore"):
             self.class_log_prior_ = np.log(parameters.prior)
@@ -240,10 +227,9 @@ class NaiveBayes(Miner):
     def prior(self) -> Estimate:
         """P(class) with its standard error; the interval is that of the unbiased estimate."""
         design, target = self.design_and_target()
-        positions = logit_positions(design, target)[target]
         learnt, prior = self.parameters_, self.parameters_.prior
         slope = np.diag(prior) - np.outer(prior, prior)
-        covariance = slope @ self._covariance()[np.ix_(positions, positions)] @ slope
+        covariance = slope @ self._spread([target]) @ slope
         attributes, name = (design.schema[target],), f"P({target})"
         estimate = Estimate.of_covariance(
             attributes, prior, covariance, learnt.n_records, learnt.method, name
@@ -251,8 +237,7 @@ class NaiveBayes(Miner):
         alone = learnt.prior_table
         if alone is None:
             return estimate
-        estimate = replace(estimate, score_of=alone.score_of)
-        return replace(estimate, fit_of=alone.fit_of)
+        return replace(estimate, score_of=alone.score_of, fit_of=alone.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
         """Log-odds of each class by the answers to an attribute, classes x categories.
@@ -266,31 +251,26 @@ class NaiveBayes(Miner):
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         learnt, unused = self.parameters_, attribute in self.parameters_.unused
         value, slopes = log_odds(learnt.prior, table)
-        estimate = Estimate.of_covariance(
-            (design.schema[target], features[attribute]),
-            value,
-            slopes @ self._spread([target, attribute]) @ slopes.T,
-            learnt.n_records,
-            f"{learnt.method}, not used for prediction" if unused else learnt.method,
-            f"log-odds of {target} by {attribute}",
-        )
+        covariance = slopes @ self._spread([target, attribute]) @ slopes.T
+        axes, name = (design.schema[target], features[attribute]), f"log-odds of {target} by "
+        method = f"{learnt.method}, not used for prediction" if unused else learnt.method
         alone = PairLogOdds.of(learnt.pair_tables[attribute])
-        if learnt.method == "likelihood" and not unused and np.isfinite(estimate.covariance).all():
-            return replace(estimate, interval_of=alone.interval)
-        modelled = np.isfinite(value) & (not unused)
-        return replace(
-            estimate,
-            value=np.where(modelled, value, alone.value),
-            stderr=alone.stderr,
-            covariance_of=alone.covariance,
+        estimate = replace(
+            Estimate.of_covariance(
+                axes, value, covariance, learnt.n_records, method, name + attribute
+            ),
             interval_of=alone.interval,
         )
+        if learnt.method == "likelihood" and not unused and np.isfinite(covariance).all():
+            return estimate
+        value = np.where(np.isfinite(value) & (not unused), value, alone.value)
+        return replace(estimate, value=value, stderr=alone.stderr, covariance_of=alone.covariance)
 
     def _spread(self, names: list[str]) -> Array:
         """Covariance of the logits of these."""
-        positions = logit_positions(*self.design_and_target())
+        positions = bayes.logit_positions(*self.design_and_target())
         rows = np.concatenate([positions[name] for name in names])
-        return np.asarray(self._covariance()[np.ix_(rows, rows)])
+        return np.asarray(self.parameters_.covariance[np.ix_(rows, rows)])
 
     def notes(self) -> list[str]:
         """How learning ended, what was not used, and what the reports leave open."""
@@ -306,13 +286,6 @@ class NaiveBayes(Miner):
     def summary(self) -> str:
         """The priors, how they were learnt, and the notes."""
         return "\n".join([f"naive Bayes for {self.target}", str(self.prior()), *self.notes()])
-
-    def _covariance(self) -> Array:
-        if self.parameters_.covariance_of is None:
-            raise DataError(f"{self.parameters_.method} gives no standard errors")
-        if not hasattr(self, "covariance_"):
-            self.covariance_ = self.parameters_.covariance_of()
-        return self.covariance_
 
     def feature_sizes(self) -> list[int]:
         return [table.shape[1] for table in self.feature_log_prob_]

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.design import Design
+from tacit.errors import DataError
 from tacit.models.conditional_model import ConditionalModel, Tables
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.likelihood import Convergence, squarem
@@ -66,7 +67,15 @@ class BayesParameters:
     unused: tuple[str, ...] = ()
     prior_table: Estimate | None = None
 
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the logits."""
+        if self.covariance_of is None:
+            raise DataError(f"{self.method} gives no standard errors")
+        return self.covariance_of()
 
+
+Estimates = Mapping[str, Estimate]
 #: Learns from a reconstruction about a target, with some records added to every category.
 BayesMethod = Callable[[Reconstruction, str, float], BayesParameters]
 
@@ -124,26 +133,22 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
     if names != patterns.schema.names:
         patterns = patterns.subset(names)
     model = ConditionalModel(patterns, used, target)
-    start = _start(model, unbiased, reconstruction.table([target]))
+    alone = reconstruction.table([target])
+    start = _start(model, unbiased, alone)
     best, rival = _maxima(model, used, target, start, alpha)
     prior, tables = model.split(best[0])
     fitted = dict(zip(model.names, tables, strict=True))
     if _contradicted(unbiased, prior, fitted, alpha):
         note = "the reports contradict a naive Bayes model, so it was learnt from pairs"
         return replace(pairs(reconstruction, target, alpha), note=note)
-    unused = [name for name in design.schema.names if name not in fitted]
+    unused = tuple(name for name in design.schema.names if name not in fitted)
     fitted |= {name: np.tile(_margin(unbiased[name], alpha), (len(prior), 1)) for name in unused}
+    tables, n = [fitted[name] for name in design.schema.names], reconstruction.n_records
+    covariance = partial(_likelihood_covariance, design, target, model, best, rival)
+    note = f"within noise and not used for prediction: {', '.join(unused)}" if unused else ""
+    method, ended = "likelihood", best[1]
     return BayesParameters(
-        prior,
-        [fitted[name] for name in design.schema.names],
-        reconstruction.n_records,
-        "likelihood",
-        best[1],
-        partial(_likelihood_covariance, design, target, model, best, rival),
-        f"within noise and not used for prediction: {', '.join(unused)}" if unused else "",
-        unbiased,
-        tuple(unused),
-        reconstruction.table([target]),
+        prior, tables, n, method, ended, covariance, note, unbiased, unused, alone
     )
 
 
@@ -162,26 +167,18 @@ def _from_pairs(
     table: Callable[[Estimate], Array],
 ) -> BayesParameters:
     """The parameters with P(a | c) computed by `table` from each pair table."""
-    unbiased = pair_tables(reconstruction, target)
+    unbiased, design = pair_tables(reconstruction, target), reconstruction.design
     fitted = {name: table(pair) for name, pair in unbiased.items()}
-    names = reconstruction.design.schema.names
-    return BayesParameters(
-        prior,
-        [fitted.get(name, np.eye(prior.size)) for name in names],
-        reconstruction.n_records,
-        method,
-        covariance_of=partial(
-            _pairs_covariance, reconstruction.design, target, unbiased, prior, fitted
-        ),
-        pair_tables=unbiased,
-        prior_table=reconstruction.table([target]),
-    )
+    tables = [fitted.get(name, np.eye(prior.size)) for name in design.schema.names]
+    covariance = partial(_pairs_covariance, design, target, unbiased, prior, fitted)
+    learnt = BayesParameters(prior, tables, reconstruction.n_records, method, None, covariance)
+    return replace(learnt, pair_tables=unbiased, prior_table=reconstruction.table([target]))
 
 
 def _pairs_covariance(
     design: Design,
     target: str,
-    unbiased: Mapping[str, Estimate],
+    unbiased: Estimates,
     prior: Array,
     fitted: Mapping[str, Array],
 ) -> Array:
@@ -220,7 +217,7 @@ def _smoothed(distribution: Array, alpha: float, n_records: int) -> Array:
     return np.asarray(raised / raised.sum())
 
 
-def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) -> Design:
+def _used_groups(design: Design, target: str, unbiased: Estimates) -> Design:
     """The target's group and those whose link with the target is beyond noise.
 
     All groups if the class is reported without disguise: no other clustering can replace it then.
@@ -239,7 +236,7 @@ def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) 
     return Design(design.schema.subset([n for n in design.schema.names if n in names]), groups)
 
 
-def _start(model: ConditionalModel, unbiased: Mapping[str, Estimate], classes: Estimate) -> Array:
+def _start(model: ConditionalModel, unbiased: Estimates, classes: Estimate) -> Array:
     """Reconstructed tables, projected onto the simplex and mixed with the uniform distribution."""
     prior, tables = project(classes.value), []
     for name in model.names:
@@ -282,7 +279,7 @@ def _maxima(
 
 
 def _contradicted(
-    unbiased: Mapping[str, Estimate], prior: Array, fitted: Mapping[str, Array], alpha: float
+    unbiased: Estimates, prior: Array, fitted: Mapping[str, Array], alpha: float
 ) -> bool:
     """Whether any cell of an unbiased table is further from the fit than noise explains.
 
@@ -316,7 +313,7 @@ def _likelihood_covariance(
         apart = np.log(np.maximum(best[0], 1e-12) / np.maximum(rival[0], 1e-12))
         fitted = fitted + weight * (1 - weight) * np.outer(apart, apart)
     positions = logit_positions(design, target)
-    used = np.concatenate([own for name, own in positions.items() if name in model.names])
+    used = np.concatenate([positions[name] for name in positions if name in model.names])
     full = np.full((1 + max(map(max, positions.values())),) * 2, np.nan)
     full[np.ix_(used, used)] = fitted
     return full
