@@ -352,9 +352,8 @@ class Accounts:
             with self.engine.begin() as connection:
                 links = _links(connection, secret)
                 used = sa.delete(invitations).where(invitations.c.hash == _hash(secret))
-                if connection.execute(used).rowcount != 1:
-                    return None
-                if not self._working(connection, links):  # nobody else writes after the deletion
+                deleted = connection.execute(used).rowcount == 1  # nobody else writes after this
+                if not deleted or not self._working(connection, links):
                     return None
                 (link,) = links
                 row = dict(name=name, password=hashed, invited_by=link.account)
@@ -393,20 +392,23 @@ class Accounts:
         Sessions, tokens, passkeys and invitations end, also those that a request in progress adds
         to a disabled account before it is enabled.
         """
-        with self.engine.begin() as connection:
-            mine = sa.update(accounts).where(accounts.c.id == account)
-            connection.execute(mine.values(disabled=disabled))
-            for table in (sessions, invitations, api_tokens, passkeys):
-                connection.execute(sa.delete(table).where(table.c.account == account))
-            _require_administrator(connection)
+        self._change(account, (sessions, invitations, api_tokens, passkeys), disabled=disabled)
 
     def make_administrator(self, account: int, administrator: bool = True) -> None:
         """Make an account an administrator, or end that."""
+        self._change(account, (), administrator=administrator)
+
+    def _change(self, account: int, ended: Sequence[sa.Table], **values: bool) -> None:
+        """Change an account and end what it has in these tables; an administrator must be left."""
+        enabled = sa.and_(accounts.c.administrator, ~accounts.c.disabled)
         with self.engine.begin() as connection:
             mine = sa.update(accounts).where(accounts.c.id == account)
-            connection.execute(mine.values(administrator=administrator))
+            connection.execute(mine.values(**values))
+            for table in ended:
+                connection.execute(sa.delete(table).where(table.c.account == account))
             self._drop_invitations(connection)
-            _require_administrator(connection)
+            if connection.execute(sa.select(accounts).where(enabled)).first() is None:
+                raise DataError("this is the last administrator; make another account one first")
 
     def forget_survey(self, survey: str) -> None:
         """Delete the roles, invitations and tokens for a survey that was deleted."""
@@ -574,13 +576,6 @@ def _listed_accounts() -> sa.Select[Any]:
     named = sa.select(*columns, inviters.c.name.label("invited_by")).select_from(accounts)
     joined = named.outerjoin(inviters, inviters.c.id == accounts.c.invited_by)
     return joined.order_by(accounts.c.name)
-
-
-def _require_administrator(connection: sa.Connection) -> None:
-    """Refuse a change after which nobody would be administrator."""
-    enabled = sa.and_(accounts.c.administrator, ~accounts.c.disabled)
-    if not connection.scalar(sa.select(sa.func.count()).select_from(accounts).where(enabled)):
-        raise DataError("this is the last administrator; make another account one first")
 
 
 def _hash(secret: str) -> bytes:

@@ -417,7 +417,9 @@ def api_description(pages: Sequence[PageRoute]) -> dict[str, Any]:
 
 def _operation(page: PageRoute) -> dict[str, Any]:
     for_programs = page.path.startswith("/api/")
-    handler: Any = page.handler.func if isinstance(page.handler, partial) else page.handler
+    handler: Any = page.handler
+    if isinstance(handler, partial):
+        handler = handler.keywords.get("make", handler.func)
     words = re.sub(r"\W+", "-", _PARAMETER.sub(r"\1", page.path)).strip("-") or "start"
     operation: dict[str, Any] = {
         "operationId": f"{page.method.lower()}-{words}",

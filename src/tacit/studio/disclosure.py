@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -71,15 +72,15 @@ def _why_hidden(release: Release, name: str) -> str | None:
             f"It is asked only if {condition}. Its results are shown once the survey is closed: "
             "while answers arrive, they would tell what a single person answered."
         )
-    few = f"It is asked only if {condition}, of fewer than {SMALLEST_GROUP} people: not shown."
-    if any(why_hidden(release, parent) is not None for parent in condition.names):
-        return few
     table = release.reconstruction.table([name])
     n_asked = float(np.ravel(table.value)[:-1].sum()) * table.n_records  # last: does not apply
-    others = table.n_records - n_asked
     several = len(condition.names) > 1  # then the others are a group of several questions
-    if n_asked < SMALLEST_GROUP or (several and 0 < others < SMALLEST_GROUP):
-        return few
+    if (
+        any(why_hidden(release, parent) is not None for parent in condition.names)
+        or n_asked < SMALLEST_GROUP
+        or (several and 0 < table.n_records - n_asked < SMALLEST_GROUP)
+    ):
+        return f"It is asked only if {condition}, of fewer than {SMALLEST_GROUP} people: not shown."
     if few_grown(_growth(release, [name])).any():
         return (
             f"It is asked only if {condition}. It is not shown, because an answer was given by "
@@ -209,8 +210,13 @@ def _growth(release: Release, names: Sequence[str]) -> Array:
     have other categories than answers, a cell is as small as any report of its line.
     """
     schema, reports = release.survey.design.schema, _reports(release, names)
-    reported = release.survey.design.reported
-    grown = _reported_growth(release, names)
+    shape = tuple(schema[name].size for name in names)
+    if release.earlier is None:
+        return np.zeros(shape)
+    now, before = (
+        of.counts.complete(reports).marginal(reports) for of in (release, release.earlier)
+    )
+    grown, reported = np.asarray(now - before, float), release.survey.design.reported
     alike = [n for n in names if n in reports and reported[n].categories == schema[n].categories]
     others = tuple(position for position, report in enumerate(reports) if report not in alike)
     positive = np.where(grown > 0, grown, np.inf).min(axis=others)
@@ -218,17 +224,7 @@ def _growth(release: Release, names: Sequence[str]) -> Array:
     ordered = [report for report in reports if report in alike]
     few = few.transpose([ordered.index(name) for name in alike])
     places = tuple(position for position, name in enumerate(names) if name not in alike)
-    shape = tuple(schema[name].size for name in names)
     return np.broadcast_to(np.expand_dims(few, places), shape)
-
-
-def _reported_growth(release: Release, names: Sequence[str]) -> Array:
-    """The table of the reports of those who answered these questions after the snapshot."""
-    reports = _reports(release, names)
-    now = release.counts.complete(reports).marginal(reports)
-    if release.earlier is None:
-        return np.zeros(now.shape)
-    return np.asarray(now - release.earlier.counts.complete(reports).marginal(reports), float)
 
 
 def _reports(release: Release, names: Sequence[str]) -> list[str]:
@@ -274,40 +270,28 @@ def hidden_cells(people: Array, most: OfAxes, grown: OfAxes | None = None) -> Ce
     that of three too. The same questions must come in the same order of axes every time: the choice
     of further cells depends on it.
     """
-    return _Suppression(people, most, grown).hidden(tuple(range(people.ndim)))
 
+    def few_new(axes: tuple[int, ...]) -> Cells:
+        return np.asarray(np.False_) if grown is None else few_grown(grown(axes))
 
-class _Suppression:
-    """The hidden cells of a table and of those that it contains, each found once."""
-
-    def __init__(self, people: Array, most: OfAxes, grown: OfAxes | None) -> None:
-        self._people, self._most, self._grown = people, most, grown
-        self._hidden: dict[tuple[int, ...], Cells] = {}
-
-    def hidden(self, axes: tuple[int, ...]) -> Cells:
+    @cache
+    def hidden(axes: tuple[int, ...]) -> Cells:
         """The hidden cells of the table of some axes."""
-        if axes not in self._hidden:
-            self._hidden[axes] = self._found(axes)
-        return self._hidden[axes]
-
-    def _found(self, axes: tuple[int, ...]) -> Cells:
-        others = tuple({*range(self._people.ndim)} - {*axes})
-        people, impossible = self._people.sum(axis=others), np.isinf(self._most(axes))
-        small = self._few_grown(axes)
+        others = tuple({*range(people.ndim)} - {*axes})
+        impossible = np.isinf(most(axes))
+        small = few_new(axes) & ~impossible
         for n in range(1, len(axes)):
             for positions in combinations(range(len(axes)), n):
                 subset = tuple(axes[position] for position in positions)
-                hidden = (self._most(subset) < SMALLEST_GROUP) | self._few_grown(subset)
+                cells = (most(subset) < SMALLEST_GROUP) | few_new(subset)
                 if n > 1:
-                    hidden = hidden | self.hidden(subset)
+                    cells = cells | hidden(subset)
                 rest = tuple(position for position in range(len(axes)) if position not in positions)
-                small = small | np.expand_dims(hidden, rest)
-        return _completed(np.where(impossible, np.inf, people), small & ~impossible)
+                small = small | np.expand_dims(cells, rest)
+        counts = np.where(impossible, np.inf, people.sum(axis=others))
+        return _completed(counts, small & ~impossible)
 
-    def _few_grown(self, axes: tuple[int, ...]) -> Cells:
-        if self._grown is None:
-            return np.zeros(self._most(axes).shape, bool)
-        return few_grown(self._grown(axes))
+    return hidden(tuple(range(people.ndim)))
 
 
 def few_grown(people: Array) -> Cells:

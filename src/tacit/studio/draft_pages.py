@@ -47,22 +47,15 @@ def create(visit: PageVisit) -> Response:
 
 def show_draft(visit: PageVisit, status: int = 200) -> Response:
     """A draft: its problems, its questions and groups, and what can be done with it."""
-    document = visit.draft.document
-    survey, problems = document.checked
+    survey = visit.draft.document.checked[0]
     waves = None if survey is None else survey.survey.waves
     return visit.page(
         "draft.html",
         status,
-        survey=survey,
+        document=visit.draft.document,
         waves=waves and survey and waves_sentence(survey.design, waves),
-        problems=problems,
-        readable=document.data is not None,
-        questions=document.summary("questions"),
-        groups=document.summary("groups"),
         kinds=kinds("questions"),
         families=kinds("groups"),
-        languages=document.languages,
-        logo=document.logo,
         lost=visit.request.query_params.getlist("lost"),
     )
 

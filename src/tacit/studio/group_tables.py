@@ -15,15 +15,8 @@ from tacit.output.rounding import finite
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.comparisons import GroupShares
 from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.studio.disclosure import (
-    Cells,
-    answering,
-    hidden_table,
-    require_comparable,
-    shown_estimates,
-    table_cells,
-    why_hidden,
-)
+from tacit.studio import disclosure
+from tacit.studio.disclosure import Cells, why_hidden
 from tacit.studio.release import Release
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
@@ -127,8 +120,8 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
     schema = release.survey.design.schema
     if any(name not in schema for name in names) or len({*names}) < len(names):
         raise DataError("choose two different questions of the survey, or three")
-    require_comparable(release)
-    cells = table_cells(release, names)
+    disclosure.require_comparable(release)
+    cells = disclosure.table_cells(release, names)
     if cells > MOST_CELLS:
         raise DataError(
             f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
@@ -141,15 +134,15 @@ def _table(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
     for name in (row, *by):
         if (why := why_hidden(release, name)) is not None:
             raise DataError(f"{name}: {why}")
-    records = answering(release, [*by, row])
+    records = disclosure.answering(release, [*by, row])
     missing = release.counts.n_records - records.counts.n_records
     if missing and len(by) > 1:
         raise DataError(
             "a table of three questions is shown if nobody left out one of them: otherwise tables "
             "of two of them less this one would tell the answers of the people who did"
         )
-    table = shown_estimates(release, records).table([row], given=list(by))
-    hidden = hidden_table(release, [*by, row])
+    table = disclosure.shown_estimates(release, records).table([row], given=list(by))
+    hidden = disclosure.hidden_table(release, [*by, row])
     attributes = [release.survey.design.schema[name] for name in (*by, row)]
     low, high = table.interval()
     cells = []

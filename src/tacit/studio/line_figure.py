@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 #: The picture and the place of the axes in it.
@@ -13,12 +13,7 @@ _BELOW, _LEGEND = 52.0, 22.0
 _TICKS = 5
 
 
-@dataclass(frozen=True)
-class FigureCurve:
-    """Points under one name."""
-
-    label: str
-    points: tuple[tuple[float, float], ...]
+Points = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Axis:
 class LineFigure:
     """Curves and axes; the properties are places in the picture."""
 
-    curves: tuple[FigureCurve, ...]
+    curves: Mapping[str, Points]
     across: Axis
     up: Axis
 
@@ -62,8 +57,8 @@ class LineFigure:
     def lines(self) -> list[tuple[str, list[tuple[float, float]]]]:
         """The name and the places of each curve."""
         return [
-            (curve.label, [(self.x(a), self.y(b)) for a, b in curve.points])
-            for curve in self.curves
+            (label, [(self.x(a), self.y(b)) for a, b in points])
+            for label, points in self.curves.items()
         ]
 
     def x(self, value: float) -> float:
@@ -80,22 +75,21 @@ class LineFigure:
 
 
 def line_figure(
-    curves: Sequence[FigureCurve],
+    curves: Mapping[str, Points],
     across: str,
     up: str,
     logarithmic: bool = False,
     named: Sequence[tuple[float, str]] = (),
 ) -> LineFigure | None:
-    """A figure of curves; None without points.
+    """A figure of curves by their names; None without points.
 
     `across` and `up` name the axes. `logarithmic` is for the vertical axis. `named` are texts at
     values of the horizontal axis instead of numbers.
     """
-    drawn = tuple(curve for curve in curves if curve.points)
+    drawn = {label: points for label, points in curves.items() if points}
     if not drawn:
         return None
-    xs = [x for curve in drawn for x, _ in curve.points]
-    ys = [y for curve in drawn for _, y in curve.points]
+    xs, ys = zip(*(point for points in drawn.values() for point in points), strict=True)
     horizontal = _axis(across, xs)
     if named:
         low, high = _apart(min(xs), max(xs))
@@ -133,8 +127,6 @@ def _log_ticks(low: float, high: float) -> Iterator[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     parts = (1, 2, 5) if last - first <= 2 else (1,)
     marks = [part * 10.0**power for power in range(first, last + 1) for part in parts]
-    below = [mark for mark in marks if mark <= low * (1 + 1e-9)][-1:]
-    above = [mark for mark in marks if mark >= high * (1 - 1e-9)][:1]
-    yield from below
-    yield from (mark for mark in marks if low * (1 + 1e-9) < mark < high * (1 - 1e-9))
-    yield from (mark for mark in above if mark not in below)
+    start = max(k for k, mark in enumerate(marks) if mark <= low * (1 + 1e-9))
+    stop = min(k for k, mark in enumerate(marks) if mark >= high * (1 - 1e-9))
+    yield from marks[start : stop + 1]

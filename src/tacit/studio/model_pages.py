@@ -16,7 +16,7 @@ from tacit.privacy.published_model import ALL, MODEL, NOTHING, OTHERS, REPORT
 from tacit.studio.accounts import Role
 from tacit.studio.accuracy_round import QUESTION, THETA, accuracy_round, model_fingerprint
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
-from tacit.studio.models import CLASSIFIERS, CRITERIA, KINDS, ModelRequest, StoredModel
+from tacit.studio.models import CRITERIA, KINDS, ModelRequest, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
@@ -189,22 +189,20 @@ def published_round(visit: PageVisit) -> Published:
 def _rounds(visit: PageVisit, model: StoredModel) -> list[dict[str, Any]]:
     """The rounds of a model that the account has a role for, with the accuracy they found."""
     fingerprint = model_fingerprint(model.content["model"])
-    rounds = [
-        survey
+    return [
+        _round(visit, survey)
         for survey in visit.studio.surveys(visit.person)
         if survey.survey.model is not None and survey.survey.model.fingerprint == fingerprint
     ]
-    return [_round(visit, survey) for survey in rounds]
 
 
 def _round(visit: PageVisit, survey: Published) -> dict[str, Any]:
     release = visit.studio.releases.newest(survey)
-    shown: dict[str, Any] = {"survey": survey, "records": 0, "accuracy": None}
     if release is None:
-        return shown
+        return {"survey": survey, "records": 0, "accuracy": None}
     columns = release.reconstruction.table([QUESTION]).columns()
     accuracy = {key: columns[key][1] for key in ("estimate", "lower", "upper")}
-    return shown | {"records": release.counts.n_records, "accuracy": accuracy}
+    return {"survey": survey, "records": release.counts.n_records, "accuracy": accuracy}
 
 
 def _found(visit: PageVisit) -> StoredModel:
@@ -217,17 +215,10 @@ def _found(visit: PageVisit) -> StoredModel:
 def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     """What the page of a model shows."""
     content, request = model.content, model.request
-    picture = content["summary"].get("picture")
-    epsilon = content["privacy"]["epsilon"]
+    picture, epsilon = content["summary"].get("picture"), content["privacy"]["epsilon"]
     return {
         "model": model,
-        "content": content,
-        "summary": content["summary"],
-        "evaluation": content["evaluation"],
-        "request": request,
-        "classifier": request.kind in CLASSIFIERS,
         "picture": None if picture is None else tree_picture(picture),
-        "people": content["n_records"],
         "smallest": SMALLEST_GROUP,
         "text": question_texts(visit.survey).get(request.target, ""),
         "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],

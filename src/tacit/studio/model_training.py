@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,30 +21,22 @@ from tacit import mine
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design
-from tacit.core.schema import Label, Schema
+from tacit.core.schema import Label
 from tacit.errors import TacitError
 from tacit.evaluate import accuracy, recall
-from tacit.mine import DecisionTree
-from tacit.mine.summaries import bayes_summary, classes_summary, tree_summary
+from tacit.mine import DecisionTree, summaries
 from tacit.mine.tree.picture import readable, short, tree_nodes
 from tacit.mine.tree.view import TreeView, percent
 from tacit.output.number_text import number_of
 from tacit.output.rounding import finite
-from tacit.privacy import Limits, Prior, prior_of
+from tacit.privacy import Limits, Prior, prior_of, published_model
 from tacit.privacy.prior import tied_parts
-from tacit.privacy.published_model import class_prior, inferences, told_priors
-from tacit.reconstruction import Reconstruction, reconstruct
+from tacit.reconstruction import reconstruct
 from tacit.records import PatternTable, write_text
 from tacit.records.count_file import read_counts
 from tacit.records.memory_limit import limited_memory
-from tacit.studio.disclosure import (
-    SMALLEST_GROUP,
-    Cells,
-    hidden_cells,
-    hidden_table,
-    most_people,
-    table_cells,
-)
+from tacit.studio import disclosure
+from tacit.studio.disclosure import SMALLEST_GROUP, Cells
 from tacit.studio.group_tables import MOST_CELLS
 from tacit.studio.models import ModelRequest
 from tacit.studio.release import Release
@@ -66,9 +58,9 @@ def train(release: Release, request: ModelRequest) -> dict[str, Any]:
     says whether the model itself has some; then it is not published in an accuracy round.
     """
     rng = np.random.default_rng(SEED)
-    design = release.survey.design
-    test, learn = mine.split_records(release.counts, design, rng, request.test_share)
-    trained = _TRAINED[request.kind](learn, test, release, request)
+    test, learn = mine.split_records(release.counts, release.survey.design, rng, request.test_share)
+    training = _Training(learn, test, release, request)
+    trained = _TRAINED[request.kind](training)
     trained["summary"]["smallest"] = SMALLEST_GROUP
     content: dict[str, Any] = finite(
         {"n_learnt": learn.n_records, "n_tested": test.n_records} | trained
@@ -77,24 +69,158 @@ def train(release: Release, request: ModelRequest) -> dict[str, Any]:
 
 
 Part = dict[str, Any]
+#: What somebody knows about how common answers are, with at most so many cells.
+PublishedPrior = Callable[[Prior, int], Prior | None]
 #: Most ends of a tree that are drawn.
 _MOST_ENDS = 60
 
 
-def _tree(learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest) -> Part:
-    design = release.survey.design
-    model = mine.DecisionTree(design, request.target, request.criterion, None, request.max_depth)
-    model = without_small_leaves(model.fit(learn), release)
-    rules = list(model.rules().known)
-    n_people = learn.n_records + test.n_records
-    view = readable(model.view(test), _MOST_ENDS)
-    picture = tree_nodes(view, lambda view, node: _end_lines(view, node, n_people))
-    return {
-        "summary": tree_summary(model, LEVEL, test) | {"picture": picture, "small_groups": False},
-        "evaluation": _evaluation(model, test, release),
-        "privacy": _by_rules(rules, learn, design, [request.target]),
-        "model": mine.model_to_json(model),
-    }
+@dataclass(frozen=True)
+class _Training:
+    """The records to learn from and to test on, parts of a release, and what is asked for."""
+
+    learn: PatternTable
+    test: PatternTable
+    release: Release
+    request: ModelRequest
+
+    @property
+    def design(self) -> Design:
+        return self.release.survey.design
+
+    def tree(self) -> Part:
+        target, criterion = self.request.target, self.request.criterion
+        model = DecisionTree(self.design, target, criterion, None, self.request.max_depth)
+        model = without_small_leaves(model.fit(self.learn), self.release)
+        view = readable(model.view(self.test), _MOST_ENDS)
+        n_people = self.learn.n_records + self.test.n_records
+        picture = tree_nodes(view, lambda view, node: _end_lines(view, node, n_people))
+        summary = summaries.tree_summary(model, LEVEL, self.test)
+        return {
+            "summary": summary | {"picture": picture, "small_groups": False},
+            "evaluation": self.evaluation(model),
+            "privacy": self.cost_of_rules(list(model.rules().known), [target]),
+            "model": mine.model_to_json(model),
+        }
+
+    def bayes(self) -> Part:
+        target = self.request.target
+        model = mine.NaiveBayes(self.design, target).fit(self.learn)
+        learnt = model.parameters_
+        assert model.features_ is not None
+        tables = dict(zip(model.features_.names, learnt.tables, strict=True))
+        used = {name: table for name, table in tables.items() if name not in learnt.unused}
+
+        def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+            return published_model.class_prior(prior, target, learnt.prior, used, max_cells)
+
+        summary = summaries.bayes_summary(model, LEVEL)
+        summary["log_odds"] = without_log_odds(summary["log_odds"], self.release, target)
+        summary["small_groups"] = has_small_groups(self.release, target, used)
+        return {
+            "summary": summary,
+            "evaluation": self.evaluation(model),
+            "privacy": self.cost(published_prior, [target]),
+            "model": mine.model_to_json(model),
+        }
+
+    def rules(self) -> Part:
+        itemsets = mine.itemsets(self.learn, self.design, self.request.min_support)
+        mined = mine.association_rules(
+            itemsets.estimated_on(self.test), self.request.min_confidence
+        )
+        names = sorted({rule.attribute for rule in mined}, key=self.design.schema.index)
+        columns = without_rules(mined.columns(LEVEL), mined.sides, self.release)
+        return {
+            "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
+            "evaluation": None,
+            "privacy": self.cost_of_rules(list(mined), names),
+            "model": json.dumps(mined.to_dict(LEVEL), indent=1, ensure_ascii=False) + "\n",
+        }
+
+    def clusters(self) -> Part:
+        classes, names = self.request.classes, self.design.schema.names
+        model = mine.LatentClass(self.design, classes, n_init=STARTS, random_state=SEED)
+        profiles = model.fit(self.learn).profiles_
+
+        def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+            tables = dict(zip(names, profiles.tables, strict=True))
+            return published_model.class_prior(prior, None, profiles.prior, tables, max_cells)
+
+        summary = summaries.classes_summary(model, LEVEL)
+        summary["profiles"] = without_small_clusters(
+            summary["profiles"], profiles.prior, profiles.tables, self.release.counts.n_records
+        )
+        likelihoods = {"likelihood": model.score(self.test), "of_learnt": model.score(self.learn)}
+        return {
+            "summary": summary,
+            "evaluation": likelihoods,
+            "privacy": self.cost(published_prior, names),
+            "model": mine.model_to_json(model),
+        }
+
+    def evaluation(self, model: Miner) -> Part:
+        """Accuracy and recall on records that the model was not learnt from, beside the baseline.
+
+        The baseline always guesses the class that the model's records have most often. Recalls of
+        small classes are left out; `hidden` lists these.
+        """
+        target, records = str(model.target), self.test
+        common = int(np.argmax(model.prior().value))
+        columns = reconstruct(records, self.design).table([target]).columns(LEVEL)
+        try:
+            right = accuracy(model, records, self.design).to_dict(LEVEL)
+            recalls = recall(model, records, self.design).to_dict(LEVEL)
+        except TacitError as error:
+            return {"problem": str(error)}
+        baseline = {key: columns[key][common] for key in _NUMBERS}
+        hidden, table = hidden_classes(self.release, target), recalls["table"]
+        return {
+            "accuracy": right,
+            "recall": recalls | {"table": _blanked(table, hidden)},
+            "baseline": baseline | {"category": self.design.schema[target].categories[common]},
+            "hidden": [label for label, few in zip(table[target], hidden, strict=True) if few],
+        }
+
+    def cost_of_rules(self, rules: Sequence[Any], names: Sequence[str]) -> Part:
+        """What publishing these rules costs."""
+
+        def published_prior(prior: Prior, max_cells: int) -> Prior | None:
+            priors = published_model.told_priors(rules, self.design, prior, max_cells)
+            return priors[-1][1] if priors else prior
+
+        return self.cost(published_prior, names)
+
+    def cost(self, published_prior: PublishedPrior, names: Sequence[str]) -> Part:
+        """What publishing costs the people whose reports the model was learnt from.
+
+        Epsilon of the reports, which publishing does not change, and what someone can infer who
+        knows how common the answers are. Attributes that are sent undisguised have no line: their
+        reports tell everything.
+        """
+        design, limits, estimates = self.design, Limits(), reconstruct(self.learn, self.design)
+        shares = {part: np.maximum(estimates.table(part).value, 0) for part in tied_parts(design)}
+        prior = prior_of({part: value / value.sum() for part, value in shares.items()}, design)
+        model_prior = published_prior(prior, limits.max_cells)
+        groups = [group for group in design.groups if group.disguised]
+        disguised = {name for group in groups for name in group.attributes}
+        epsilons = [design.channel(group.attributes).epsilon for group in groups]
+        inferred = [name for name in names if name in disguised]
+        inferences = published_model.inferences(design, prior, model_prior, inferred, limits)
+        return {
+            "epsilon": sum_up(epsilons) if epsilons else None,
+            "undisguised": [name for name in design.schema.names if name not in disguised],
+            "measured": model_prior is not None,
+            "inferences": [*map(asdict, inferences)],
+        }
+
+
+_TRAINED: dict[str, Callable[[_Training], Part]] = {
+    "tree": _Training.tree,
+    "naive_bayes": _Training.bayes,
+    "rules": _Training.rules,
+    "clusters": _Training.clusters,
+}
 
 
 def _end_lines(view: TreeView, node: int, n_people: int) -> list[str]:
@@ -107,144 +233,6 @@ def _end_lines(view: TreeView, node: int, n_people: int) -> list[str]:
     below = int(view.leaves_below[node])
     more = f", {number_of(below, 'leaf', 'leaves')} below" if below else ""
     return [label, f"right for {right}, of {share}{more}"]
-
-
-def _bayes(
-    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
-) -> Part:
-    design = release.survey.design
-    model = mine.NaiveBayes(design, request.target).fit(learn)
-    learnt = model.parameters_
-    assert model.features_ is not None
-    tables = dict(zip(model.features_.names, learnt.tables, strict=True))
-    used = {name: table for name, table in tables.items() if name not in learnt.unused}
-
-    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
-        return class_prior(prior, request.target, learnt.prior, used, max_cells)
-
-    summary = bayes_summary(model, LEVEL)
-    summary["log_odds"] = without_log_odds(summary["log_odds"], release, request.target)
-    summary["small_groups"] = has_small_groups(release, request.target, used)
-    return {
-        "summary": summary,
-        "evaluation": _evaluation(model, test, release),
-        "privacy": _cost(published_prior, learn, design, [request.target]),
-        "model": mine.model_to_json(model),
-    }
-
-
-def _rules(
-    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
-) -> Part:
-    design = release.survey.design
-    itemsets = mine.itemsets(learn, design, request.min_support)
-    mined = mine.association_rules(itemsets.estimated_on(test), request.min_confidence)
-    names = sorted({rule.attribute for rule in mined}, key=design.schema.index)
-    columns = without_rules(mined.columns(LEVEL), mined.sides, release)
-    return {
-        "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
-        "evaluation": None,
-        "privacy": _by_rules(list(mined), learn, design, names),
-        "model": json.dumps(mined.to_dict(LEVEL), indent=1, ensure_ascii=False) + "\n",
-    }
-
-
-def _clusters(
-    learn: PatternTable, test: PatternTable, release: Release, request: ModelRequest
-) -> Part:
-    design = release.survey.design
-    model = mine.LatentClass(design, request.classes, n_init=STARTS, random_state=SEED).fit(learn)
-    profiles = model.profiles_
-
-    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
-        tables = dict(zip(design.schema.names, profiles.tables, strict=True))
-        return class_prior(prior, None, profiles.prior, tables, max_cells)
-
-    summary = classes_summary(model, LEVEL)
-    n = release.counts.n_records
-    summary["profiles"] = without_small_clusters(
-        summary["profiles"], profiles.prior, profiles.tables, n
-    )
-    return {
-        "summary": summary,
-        "evaluation": {"likelihood": model.score(test), "of_learnt": model.score(learn)},
-        "privacy": _cost(published_prior, learn, design, design.schema.names),
-        "model": mine.model_to_json(model),
-    }
-
-
-_TRAINED: dict[str, Callable[[PatternTable, PatternTable, Release, ModelRequest], Part]] = {
-    "tree": _tree,
-    "naive_bayes": _bayes,
-    "rules": _rules,
-    "clusters": _clusters,
-}
-
-
-def _evaluation(model: Miner, test: PatternTable, release: Release) -> Part:
-    """Accuracy and recall on records that the model was not learnt from, beside the baseline.
-
-    The baseline always guesses the class that the model's records have most often.
-    """
-    target, design = str(model.target), release.survey.design
-    common = int(np.argmax(model.prior().value))
-    shares = reconstruct(test, design).table([target])
-    try:
-        measured = [measure(model, test, design).to_dict(LEVEL) for measure in (accuracy, recall)]
-    except TacitError as error:
-        return {"problem": str(error)}
-    columns = shares.columns(LEVEL)
-    baseline = {key: columns[key][common] for key in ("estimate", "stderr", "lower", "upper")}
-    label = design.schema[target].categories[common]
-    evaluation = {
-        "accuracy": measured[0],
-        "recall": measured[1],
-        "baseline": baseline | {"category": label},
-    }
-    return without_recalls(evaluation, release, target)
-
-
-def _by_rules(
-    rules: Sequence[Any], learn: PatternTable, design: Design, names: Sequence[str]
-) -> Part:
-    def published_prior(prior: Prior, max_cells: int) -> Prior | None:
-        priors = told_priors(rules, design, prior, max_cells)
-        return priors[-1][1] if priors else prior
-
-    return _cost(published_prior, learn, design, names)
-
-
-def _cost(
-    published_prior: Callable[[Prior, int], Prior | None],
-    learn: PatternTable,
-    design: Design,
-    names: Sequence[str],
-) -> Part:
-    """What publishing costs the people whose reports the model was learnt from.
-
-    Epsilon of the reports, which publishing does not change, and what someone can infer who knows
-    how common the answers are. Attributes that are sent undisguised have no line: their reports
-    tell everything.
-    """
-    limits, estimates = Limits(), reconstruct(learn, design)
-    prior = prior_of({part: _share(estimates, part) for part in tied_parts(design)}, design)
-    model_prior = published_prior(prior, limits.max_cells)
-    groups = [group for group in design.groups if group.disguised]
-    disguised = {name for group in groups for name in group.attributes}
-    epsilons = [design.channel(group.attributes).epsilon for group in groups]
-    inferred = [name for name in names if name in disguised]
-    return {
-        "epsilon": sum_up(epsilons) if epsilons else None,
-        "undisguised": [name for name in design.schema.names if name not in disguised],
-        "measured": model_prior is not None,
-        "inferences": [*map(asdict, inferences(design, prior, model_prior, inferred, limits))],
-    }
-
-
-def _share(estimates: Reconstruction, names: Sequence[str]) -> Array:
-    """The joint distribution of a few attributes: the estimate without its negative shares."""
-    value = np.maximum(np.asarray(estimates.table(list(names)).value), 0)
-    return np.asarray(value / value.sum())
 
 
 # Figures of small groups --------------------------------------------------------------------------
@@ -264,9 +252,9 @@ def may_show(release: Release, answers: Mapping[str, Iterable[int]]) -> bool:
     names = list(answers)
     if len(names) < 2:
         return True
-    if table_cells(release, names) > MOST_CELLS:
+    if disclosure.table_cells(release, names) > MOST_CELLS:
         return False
-    return not hidden_table(release, names)[np.ix_(*map(list, answers.values()))].any()
+    return not disclosure.hidden_table(release, names)[np.ix_(*map(list, answers.values()))].any()
 
 
 def has_small_groups(release: Release, target: str, names: Iterable[str]) -> bool:
@@ -303,22 +291,15 @@ def hidden_classes(release: Release, target: str) -> Cells:
 
     Shares of classes and the accuracy tell one recall from the others: two are hidden, or none.
     """
-    people = most_people(release, [target])
-    hidden = np.asarray(people < SMALLEST_GROUP)
-    if hidden.sum() == 1:
-        hidden[np.where(hidden, np.inf, people).argmin()] = True
-    return hidden
+    return _few(disclosure.most_people(release, [target]))
 
 
-def without_recalls(evaluation: dict[str, Any], release: Release, target: str) -> dict[str, Any]:
-    """The evaluation without recalls of small classes; `hidden` lists these."""
-    if "recall" not in evaluation:
-        return evaluation
-    hidden = hidden_classes(release, target)
-    table = evaluation["recall"]["table"]
-    labels = [label for label, small in zip(table[target], hidden, strict=True) if small]
-    recall = evaluation["recall"] | {"table": _blanked(table, hidden)}
-    return evaluation | {"recall": recall, "hidden": labels}
+def _few(people: Array) -> Cells:
+    """Small groups; if it is one of several, the next larger one too."""
+    few = np.asarray(people < SMALLEST_GROUP)
+    if few.sum() == 1 and len(few) > 1:
+        few[np.where(few, np.inf, people).argmin()] = True
+    return few
 
 
 def without_log_odds(
@@ -327,9 +308,8 @@ def without_log_odds(
     """The log-odds without those of small classes or answers."""
     rows = []
     for cell in cells:
-        schema = release.survey.design.schema
         labels = {target: cell["class"], cell["attribute"]: cell["category"]}
-        hidden = not may_show(release, _codes(schema, labels))
+        hidden = not _may_show_labels(release, labels)
         numbers = dict.fromkeys(_NUMBERS) if hidden else {}
         rows.append(cell | numbers | {"hidden": hidden})
     return rows
@@ -339,12 +319,8 @@ def without_rules(
     columns: Mapping[str, list[Any]], sides: Sequence[tuple[Any, Any]], release: Release
 ) -> dict[str, list[Any]]:
     """The columns of association rules without the figures of small groups."""
-    schema = release.survey.design.schema
-    hidden = np.array(
-        [not may_show(release, _codes(schema, {**a, **b})) for a, b in sides], dtype=bool
-    )
-    words = {name: columns[name] for name in ("conditions", "conclusion")}
-    return _blanked(columns, hidden) | words | {"hidden": hidden.tolist()}
+    hidden = np.array([not _may_show_labels(release, {**a, **b}) for a, b in sides], dtype=bool)
+    return _blanked(columns, hidden) | {"hidden": hidden.tolist()}
 
 
 def without_small_clusters(
@@ -352,14 +328,8 @@ def without_small_clusters(
 ) -> dict[str, list[Any]]:
     """The profiles of clusters without those of small clusters or answers."""
     people = n * prior
-    few = np.asarray(people < SMALLEST_GROUP)
-    if few.sum() == 1 and len(few) > 1:
-        few[np.where(few, np.inf, people).argmin()] = True
-    hidden = [few, *(_hidden_profile(people[:, None] * table) for table in tables)]
-    mask = np.concatenate([np.ravel(cells) for cells in hidden])
-    return _blanked(profiles, mask) | {
-        name: profiles[name] for name in ("class", "attribute", "category")
-    }
+    hidden = [_few(people), *(_hidden_profile(people[:, None] * table) for table in tables)]
+    return _blanked(profiles, np.concatenate([np.ravel(cells) for cells in hidden]))
 
 
 def _hidden_profile(people: Array) -> Cells:
@@ -370,11 +340,13 @@ def _hidden_profile(people: Array) -> Cells:
     def most(axes: tuple[int, ...]) -> Array:
         return np.asarray(people.sum(axis=tuple({0, 1} - {*axes})))
 
-    return hidden_cells(people, most)
+    return disclosure.hidden_cells(people, most)
 
 
-def _codes(schema: Schema, answers: Mapping[str, Label]) -> dict[str, list[int]]:
-    return {name: [schema[name].categories.index(label)] for name, label in answers.items()}
+def _may_show_labels(release: Release, answers: Mapping[str, Label]) -> bool:
+    schema = release.survey.design.schema
+    codes = {name: [schema[name].categories.index(label)] for name, label in answers.items()}
+    return may_show(release, codes)
 
 
 def _blanked(columns: Mapping[str, list[Any]], hidden: Cells) -> dict[str, list[Any]]:

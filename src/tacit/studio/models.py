@@ -116,16 +116,10 @@ def _percent(form: Mapping[str, str], key: str, what: str, default: float) -> fl
 
 # Models as files ----------------------------------------------------------------------------------
 
-FORMAT = DocumentFormat(
-    "studio-model",
-    "model of the studio",
-    (
-        (
-            *("survey", "request", "by", "made", "n_records", "n_left_out", "n_learnt"),
-            *("n_tested", "summary", "evaluation", "privacy", "model"),
-        ),
-    ),
+_KEYS = (
+    "survey request by made n_records n_left_out n_learnt n_tested summary evaluation privacy model"
 )
+FORMAT = DocumentFormat("studio-model", "model of the studio", (tuple(_KEYS.split()),))
 MOST_AT_ONCE, MOST_MODELS = 2, 100
 #: Suffixes of what a process reads, and of why it could not learn a model.
 COUNTS, PROBLEM = ".counts", ".problem"
@@ -226,32 +220,24 @@ class ModelFolder:
         """Start to learn a model from the records of a release; its name."""
         survey, name = require_comparable(release).survey, secrets.token_hex(8)
         with self._lock:
-            running = [
-                learning for learning in self._learning.values() if learning.process.poll() is None
-            ]
+            running = [one for one in self._learning.values() if one.process.poll() is None]
             if len(running) >= MOST_AT_ONCE:
                 raise DataError("other models are being learnt; try again when they are done")
             if len(list(self._of(survey).glob("*.json"))) >= MOST_MODELS:
                 raise DataError(f"a survey has at most {MOST_MODELS} models; delete one first")
             self._of(survey).mkdir(mode=0o700, parents=True, exist_ok=True)
-            counts, out, problem = (
-                self._of(survey) / f"{name}{end}" for end in (COUNTS, ".json", PROBLEM)
-            )
-            records = _complete(release)
+            stem, records = self._of(survey) / name, _complete(release)
+            counts = stem.with_suffix(COUNTS)
             StoredCounts(records, Origin(survey.fingerprint, survey.title)).write(counts)
-            about = FORMAT.header | {
-                "survey": survey.survey.fingerprint,
-                "by": by,
-                "made": time,
-                "n_left_out": release.counts.n_records - records.n_records,
-            }
+            about: dict[str, Any] = {"survey": survey.survey.fingerprint, "by": by, "made": time}
+            about |= {"n_left_out": release.counts.n_records - records.n_records}
             job = {
                 "published": survey.to_json(),
                 "request": request.to_dict(),
-                "about": about,
+                "about": FORMAT.header | about,
                 "counts": str(counts),
-                "out": str(out),
-                "problem": str(problem),
+                "out": str(stem.with_suffix(".json")),
+                "problem": str(stem.with_suffix(PROBLEM)),
             }
             self._learning[name] = _Learning(survey.slug, _started(job))
         return name
@@ -259,13 +245,11 @@ class ModelFolder:
     def wait(self, name: str, seconds: float) -> bool:
         """Whether the process that learns a model has ended, after at most so many seconds."""
         learning = self._learning.get(name)
-        if learning is None:
+        with suppress(subprocess.TimeoutExpired):
+            if learning is not None:
+                learning.process.wait(seconds)
             return True
-        try:
-            learning.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return False
 
     def problem(self, survey: Published, name: str) -> str | None:
         """Why there is no such model; empty while it is being learnt, None if nobody asked."""

@@ -22,7 +22,7 @@ from tacit.plan.subject import (
     number_of_text,
     shares_of_texts,
 )
-from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
+from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
@@ -178,7 +178,7 @@ def tradeoff_figure(compared: Tradeoff) -> LineFigure | None:
         points = curves.setdefault(label, [])
         if math.isfinite(across):
             points.append((across, 100 * point.width))
-    drawn = [FigureCurve(label, tuple(sorted(points))) for label, points in curves.items()]
+    drawn = {label: sorted(points) for label, points in curves.items()}
     scope = "a record" if several else "an answer"
     name = f"{compared.figure.replace('_', ' ')} of {scope}: further left is more private"
     return line_figure(drawn, name, "points", logarithmic=True)

@@ -13,17 +13,10 @@ from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
+from tacit.studio import results
 from tacit.studio.design_text import design_sentences
 from tacit.studio.release import Release
-from tacit.studio.results import (
-    CategoryResult,
-    QuestionResult,
-    group_warnings,
-    hidden_questions,
-    question_results,
-    question_texts,
-    result_notes,
-)
+from tacit.studio.results import CategoryResult, QuestionResult, result_notes
 
 #: References of the methods, by how a text cites them; those of other families are at their coins.
 REFERENCES = {
@@ -103,9 +96,9 @@ def report_values(release: Release) -> dict[str, Any]:
         "design": design,
         "methods": methods,
         "references": references(release.survey.design, [*design, *methods]),
-        "results": question_results(release),
-        "hidden": hidden_questions(release),
-        "warnings": group_warnings(release, question_texts(release.survey)),
+        "results": results.question_results(release),
+        "hidden": results.hidden_questions(release),
+        "warnings": results.group_warnings(release),
     }
 
 
@@ -117,17 +110,17 @@ def survey_report_pdf(release: Release) -> bytes:
     """
     values = report_values(release)
     language = re.match("[a-z]{2,3}", values["language"].lower())  # of a tag such as pt-br
-    results: list[QuestionResult] = values["results"]
+    questions: list[QuestionResult] = values["results"]
     content = {
         "title": values["survey"].title,
         "language": language[0] if language else "en",
         "subtitle": f"{values['records']:,} records; {values['survey'].survey.terms}.",
         "warnings": [
             *values["warnings"],
-            *(f"{result.name}: {result.misfit}" for result in results if result.misfit),
+            *(f"{result.name}: {result.misfit}" for result in questions if result.misfit),
         ],
         **{name: values[name] for name in ("methods", "design", "references", "hidden")},
-        "results": [_question(result, values["records"]) for result in results],
+        "results": [_question(result, values["records"]) for result in questions],
     }
     return _compiled(json.dumps(content))
 

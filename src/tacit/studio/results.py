@@ -22,7 +22,7 @@ from tacit.plan.expected import PlannedQuestion
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
 from tacit.studio.disclosure import shown_estimates, why_hidden
-from tacit.studio.line_figure import FigureCurve, LineFigure, line_figure
+from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
 
@@ -119,24 +119,25 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
     estimate = _estimates(release).asked(whole.name)
     if not np.isfinite(estimate.value).all():
         return []
-    texts = labels(release.survey, whole.name)
-    rows = zip(estimate.cells(), estimate.value, *estimate.interval(), strict=True)
-    categories = tuple(
-        CategoryResult(texts[str(label)], float(share), float(low), float(high), None)
-        for (label,), share, low, high in rows
+    asked = replace(
+        whole,
+        name=f"{whole.name} (asked)",
+        text=f"{whole.text} Of those to whom it applies ({conditions[whole.name]})",
+        categories=_categories(release, whole.name, estimate, [None] * np.size(estimate.value)),
+        effective=effective_respondents(estimate),
+        possible=tuple(_possible(np.ravel(estimate.value)).tolist()),
+        safe_answers=None,
     )
-    text = f"{whole.text} Of those to whom it applies ({conditions[whole.name]})"
-    return [
-        replace(
-            whole,
-            name=f"{whole.name} (asked)",
-            text=text,
-            categories=categories,
-            effective=effective_respondents(estimate),
-            possible=tuple(_possible(np.ravel(estimate.value)).tolist()),
-            safe_answers=None,
-        )
-    ]
+    return [asked]
+
+
+def _categories(
+    release: Release, name: str, estimate: Estimate, reported: Sequence[float | None]
+) -> tuple[CategoryResult, ...]:
+    texts = labels(release.survey, name)
+    numbers = (np.ravel(part).tolist() for part in (estimate.value, *estimate.interval()))
+    rows = zip(estimate.cells(), *numbers, reported, strict=True)
+    return tuple(CategoryResult(texts[str(label)], *row) for (label,), *row in rows)
 
 
 def result_notes(result: QuestionResult, records: int) -> list[str]:
@@ -200,15 +201,7 @@ def question_texts(survey: Published) -> dict[str, str]:
 
 def _result(release: Release, name: str, text: str) -> QuestionResult:
     estimate = _estimates(release).table([name])
-    low, high = estimate.interval()
-    shares = np.asarray(estimate.value).ravel()
-    reported = _reported(release, name)
-    texts = labels(release.survey, name)
-    rows = zip(texts.values(), shares, np.ravel(low), np.ravel(high), reported, strict=True)
-    categories = tuple(
-        CategoryResult(label, float(share), float(low), float(high), share_reported)
-        for label, share, low, high, share_reported in rows
-    )
+    categories = _categories(release, name, estimate, _reported(release, name))
     outside = any(category.outside for category in categories)
     possible = _estimates(release).table([name], simplex).value if outside else ()
     return QuestionResult(
@@ -276,19 +269,17 @@ def misfit_text(estimate: Estimate) -> str | None:
     return None if fit is None or fit.pvalue >= SMALLEST_P else f"These reports {_HARDLY}"
 
 
-def group_warnings(release: Release, questions: Mapping[str, str]) -> list[str]:
-    """Warnings about answers that were disguised together, of which each may fit alone.
+def group_warnings(release: Release) -> list[str]:
+    """Warnings about answers that were disguised together, of which each may fit alone."""
+    return release.once("groups", lambda: [*_group_warnings(release)])
 
-    `questions` are the texts of the attributes.
-    """
-    return release.once(
-        "groups",
-        lambda: [
-            f"The reports of {_listed(group, questions)}, taken together, {_HARDLY}"
-            for group in release.survey.design.groups
-            if _joint_misfit(release, group)
-        ],
-    )
+
+def _group_warnings(release: Release) -> Iterator[str]:
+    texts = question_texts(release.survey)
+    for group in release.survey.design.groups:
+        if _joint_misfit(release, group):
+            listed = "; ".join(f"\u201c{texts[name]}\u201d" for name in group.attributes)
+            yield f"The reports of {listed}, taken together, {_HARDLY}"
 
 
 def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate) -> str | None:
@@ -306,12 +297,9 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
     assumed = assume_all(design, {name: share})
     for bias_of in PlannedQuestion(design, name, assumed).biases(estimate.n_records):
         if abs(bias_of.bias) > planned:
-            people = (
-                f"{100 * bias_of.carriers:g} % of the people whose answer is \u201c{label}\u201d"
-            )
-            moved = (
-                f"{100 * abs(bias_of.bias):.1f} points too {'low' if bias_of.bias < 0 else 'high'}"
-            )
+            carriers, bias = 100 * bias_of.carriers, 100 * bias_of.bias
+            people = f"{carriers:g} % of the people whose answer is \u201c{label}\u201d"
+            moved = f"{abs(bias):.1f} points too {'low' if bias < 0 else 'high'}"
             return (
                 f"If {people} always gave the safe answer, the estimate would be {moved}: more "
                 f"than the interval of ± {100 * planned:.1f} points allows for, and more records "
@@ -326,10 +314,6 @@ def _joint_misfit(release: Release, group: Group) -> bool:
     if len(names) < 2 or cells > _MOST_CELLS or not group.disguised:
         return False
     return misfit_text(release.reconstruction.table(names)) is not None
-
-
-def _listed(group: Group, questions: Mapping[str, str]) -> str:
-    return "; ".join(f"\u201c{questions[name]}\u201d" for name in group.attributes)
 
 
 # Earlier releases ---------------------------------------------------------------------------------
@@ -367,9 +351,7 @@ def history_figures(points: Sequence[ReleasePoint]) -> list[LineFigure]:
         "points": [100 * point.widths[point.widest] for point in points],
     }
     figures = [
-        line_figure(
-            [FigureCurve(name, tuple(enumerate(column)))], "day of the release", name, named=days
-        )
+        line_figure({name: [*enumerate(column)]}, "day of the release", name, named=days)
         for name, column in values.items()
     ]
     return [figure for figure in figures if figure is not None]

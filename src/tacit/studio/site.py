@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import json
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar, cast
@@ -105,43 +104,40 @@ def cookie_name(request: Request, name: str) -> str:
     return f"__Host-{name}" if request.url.scheme == "https" else name
 
 
-def refusal(
-    request: Request, needs: Right | Role, account: Account | None, key: str
-) -> Refusal | None:
-    """Why an account may not make a request; None if it may.
+def check_right(request: Request, needs: Right | Role, account: Account | None, key: str) -> None:
+    """Refuse a request that an account may not make.
 
     `key` is the fingerprint of the survey in the address, or the key of the draft; empty if there
     is none. A survey that the account has no role for does not exist for it.
     """
     by_token = account is not None and account.by_token
     if request.method not in SAFE_METHODS and not by_token and from_other_site(request):
-        return OTHER_SITE
+        raise RefusalError(OTHER_SITE)
     if needs is Right.EVERYONE:
-        return None
+        return
     if account is None:
-        return SIGN_IN
-    if not isinstance(needs, Role):
-        return None if has_right(account, needs) else NOT_ALLOWED
-    role = account.role(key) if key else None
-    if role is None:
-        return NOT_FOUND
-    return None if role >= needs else NOT_ALLOWED
+        raise RefusalError(SIGN_IN)
+    if isinstance(needs, Role):
+        role = account.role(key) if key else None
+        if role is None:
+            raise RefusalError(NOT_FOUND)
+        allowed = role >= needs
+    else:
+        allowed = has_right(account, needs)
+    if not allowed:
+        raise RefusalError(NOT_ALLOWED)
 
 
 def has_right(account: Account, needs: Right) -> bool:
     """Whether somebody who is signed in has a right that is not a role."""
     whole = account.most is Role.OWNER and account.only is None
-    match needs:
-        case Right.ADMINISTRATOR:
-            return account.administrator and not account.by_token
-        case Right.PERSON:
-            return not account.by_token
-        case Right.AUTHOR:
-            return whole
-        case Right.PUBLISHER:
-            return whole and account.administrator
-        case _:
-            return True
+    rights = {
+        Right.PERSON: not account.by_token,
+        Right.AUTHOR: whole,
+        Right.PUBLISHER: whole and account.administrator,
+        Right.ADMINISTRATOR: account.administrator and not account.by_token,
+    }
+    return rights.get(needs, True)
 
 
 def from_other_site(request: Request) -> bool:
@@ -188,12 +184,9 @@ class Turns:
         #: Forgotten when nobody has or awaits a turn.
         self._visitors: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def of(self, visitor: Hashable) -> AsyncIterator[None]:
-        """A turn of a visitor; it may include reading a large request."""
-        turns = self._visitors.setdefault(visitor, asyncio.Semaphore(self._most_of_one))
-        async with turns:
-            yield
+    def of(self, visitor: Hashable) -> asyncio.Semaphore:
+        """Entered for a turn of a visitor, which may include reading a large request."""
+        return self._visitors.setdefault(visitor, asyncio.Semaphore(self._most_of_one))
 
     async def run(self, work: Callable[[], T], receive: Receive) -> T | None:
         """The result of a function in a thread; None if the client leaves before it begins.
@@ -550,12 +543,10 @@ def _visit(studio: Studio, page: PageRoute, request: Request) -> PageVisit:
     survey = studio.survey(named["survey"]) if "survey" in named else None
     draft = studio.drafts.get(named["draft"]) if "draft" in named else None
     key = draft.key if draft else survey.survey.fingerprint if survey else ""
-    why = refusal(request, page.needs, account, key)
+    check_right(request, page.needs, account, key)
     missing = "draft" in named and draft is None
-    if why is None and (missing or request.path_params.get("number", 0) > LARGEST_NUMBER):
-        why = NOT_FOUND
-    if why is not None:
-        raise RefusalError(why)
+    if missing or request.path_params.get("number", 0) > LARGEST_NUMBER:
+        raise RefusalError(NOT_FOUND)
     secret = None if account else request.cookies.get(cookie_name(request, DEVICE_COOKIE))
     device = None if secret is None else studio.accounts.device(secret)
     named_survey, named_draft = cast("Published", survey), cast("Draft", draft)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,26 +12,19 @@ from starlette.responses import RedirectResponse, Response
 
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
+from tacit.studio import results
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
 from tacit.studio.group_tables import group_table
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import survey_report, survey_report_pdf
-from tacit.studio.results import (
-    group_warnings,
-    hidden_questions,
-    history_figures,
-    labels,
-    question_results,
-    question_texts,
-    result_notes,
-    waiting_text,
-)
-from tacit.studio.site import Answer, Handler, PageRoute, PageVisit, Right
+from tacit.studio.results import question_results, question_texts
+from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published, survey_from_text
 
 MOST_LINKS = 100_000
+MakeFile = Callable[[Release], str | bytes]
 #: Where surveys are: an address without spaces, quotes or commas, which would end a cell of CSV.
 _BASE = re.compile(r"""https?://[^\s"',]+""")
 
@@ -50,13 +44,13 @@ def show_results(visit: PageVisit) -> Response:
         points = visit.studio.history.of(visit.survey)
         values |= {
             "results": question_results(release),
-            "notes": result_notes,
-            "hidden": hidden_questions(release),
+            "notes": results.result_notes,
+            "hidden": results.hidden_questions(release),
             "release": release,
             "snapshot": visit.studio.releases.snapshot(visit.survey),
-            "warnings": group_warnings(release, question_texts(visit.survey)),
+            "warnings": results.group_warnings(release),
             "points": points,
-            "figures": history_figures(points),
+            "figures": results.history_figures(points),
         }
     return visit.page("results.html", **values)
 
@@ -133,7 +127,7 @@ def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
     return release, {
         "state": state,
         "shown": 0 if release is None else release.counts.n_records,
-        "note": waiting_text(release, state.records),
+        "note": results.waiting_text(release, state.records),
     }
 
 
@@ -167,7 +161,8 @@ def show_table(visit: PageVisit) -> Response:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
         values["table"] = group_table(release, chosen["row"], by)
-        values["words"] = {name: labels(visit.survey, name) for name in (chosen["row"], *by)}
+        asked = (chosen["row"], *by)
+        values["words"] = {name: results.labels(visit.survey, name) for name in asked}
     return visit.page("table.html", **values)
 
 
@@ -190,31 +185,6 @@ def survey_head(visit: PageVisit, survey: Published) -> dict[str, Any]:
     return {**head, "records": state.records, "role": role and role.name.lower()}
 
 
-def show_report(visit: PageVisit) -> Response:
-    """The report of a survey as a file that can be saved and printed."""
-    release = released(visit)
-    text = release.once("report.html", lambda: survey_report(release))
-    return visit.file(text, "report.html")
-
-
-def report_pdf(visit: PageVisit) -> Response:
-    """The report of a survey as PDF."""
-    release = released(visit)
-    content = release.once("report.pdf", lambda: survey_report_pdf(release))
-    return visit.file(content, "report.pdf")
-
-
-def estimates_csv(visit: PageVisit) -> Response:
-    """Every estimate as CSV with formula-safe cells."""
-    rows = [
-        (result.name, result.text, *row)
-        for result in question_results(released(visit))
-        for row in result.to_table().rows
-    ]
-    heads = ("question", "text", "answer", "share", "low", "high", "reported")
-    return visit.file(Table(heads, rows).csv(), "estimates.csv")
-
-
 def estimates_json(visit: PageVisit) -> Answer:
     """Every estimate as JSON."""
     release = released(visit)
@@ -224,15 +194,36 @@ def estimates_json(visit: PageVisit) -> Answer:
         "design": visit.survey.fingerprint,
         "records": release.counts.n_records,
         "questions": [result.to_dict() for result in question_results(release)],
-        "hidden": [{"text": text, "why": why} for text, why in hidden_questions(release)],
+        "hidden": [{"text": text, "why": why} for text, why in results.hidden_questions(release)],
         "releases": [vars(point) for point in visit.studio.history.of(visit.survey)],
     }
 
 
-def estimates_latex(visit: PageVisit) -> Response:
+def release_file(visit: PageVisit, name: str, make: MakeFile) -> Response:
+    """A file that is made from a release."""
+    release = released(visit)
+    return visit.file(release.once(name, lambda: make(release)), name)
+
+
+def estimates_csv(release: Release) -> str:
+    """Every estimate as CSV with formula-safe cells."""
+    rows = [
+        (result.name, result.text, *row)
+        for result in question_results(release)
+        for row in result.to_table().rows
+    ]
+    heads = ("question", "text", "answer", "share", "low", "high", "reported")
+    return Table(heads, rows).csv()
+
+
+def estimates_latex(release: Release) -> str:
     """Every estimate as tables of LaTeX, one per question."""
-    tables = (result.to_table() for result in question_results(released(visit)))
-    return visit.file(latex_of(tables) + "\n", "estimates.tex")
+    return latex_of(result.to_table() for result in question_results(release)) + "\n"
+
+
+def release_codebook(release: Release) -> str:
+    """The codebook of the records."""
+    return codebook(release.survey, release.counts.n_records)
 
 
 def records(visit: PageVisit, kind: str) -> Response:
@@ -253,12 +244,6 @@ def records_script(visit: PageVisit) -> Response:
     return visit.file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
-def codebook_file(visit: PageVisit) -> Response:
-    """The codebook of the records."""
-    text = codebook(visit.survey, released(visit).counts.n_records)
-    return visit.file(text, "codebook.md")
-
-
 def free_texts(visit: PageVisit) -> Response:
     """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
     if not visit.survey.survey.free_texts:
@@ -277,31 +262,35 @@ def _labels(visit: PageVisit) -> bool:
     return visit.request.query_params.get("labels") == "yes"
 
 
-#: Each file of a survey with the role that it needs.
-FILES: dict[str, tuple[Role, Handler]] = {
-    "report.html": (Role.VIEWER, show_report),
-    "report.pdf": (Role.VIEWER, report_pdf),
-    "estimates.csv": (Role.VIEWER, estimates_csv),
-    "estimates.json": (Role.VIEWER, estimates_json),
-    "estimates.tex": (Role.VIEWER, estimates_latex),
-    "codebook.md": (Role.VIEWER, codebook_file),
-    "texts.csv": (Role.ANALYST, free_texts),
-    "records.R": (Role.ANALYST, records_script),
-    **{f"records{kind}": (Role.ANALYST, partial(records, kind=kind)) for kind in RECORD_KINDS},
+#: Files that are made from a release.
+RELEASE_FILES: dict[str, MakeFile] = {
+    "report.html": survey_report,
+    "report.pdf": survey_report_pdf,
+    "estimates.csv": estimates_csv,
+    "estimates.tex": estimates_latex,
+    "codebook.md": release_codebook,
 }
+_SURVEY = "/surveys/{survey}"
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/", Right.PERSON, show_surveys),
     PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
     PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
-    PageRoute("GET", "/surveys/{survey}", Role.VIEWER, show_results),
-    PageRoute("GET", "/surveys/{survey}/table", Role.VIEWER, show_table),
-    PageRoute("POST", "/surveys/{survey}/close", Role.OWNER, close),
-    PageRoute("POST", "/surveys/{survey}/snapshot", Role.OWNER, freeze),
-    PageRoute("POST", "/surveys/{survey}/invite", Role.OWNER, invite),
+    PageRoute("GET", _SURVEY, Role.VIEWER, show_results),
+    PageRoute("GET", f"{_SURVEY}/table", Role.VIEWER, show_table),
+    PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close),
+    PageRoute("POST", f"{_SURVEY}/snapshot", Role.OWNER, freeze),
+    PageRoute("POST", f"{_SURVEY}/invite", Role.OWNER, invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
     *(
-        PageRoute("GET", f"/surveys/{{survey}}/{name}", needs, handler)
-        for name, (needs, handler) in FILES.items()
+        PageRoute("GET", f"{_SURVEY}/{file}", Role.VIEWER, partial(release_file, name=file, make=m))
+        for file, m in RELEASE_FILES.items()
+    ),
+    PageRoute("GET", f"{_SURVEY}/estimates.json", Role.VIEWER, estimates_json),
+    PageRoute("GET", f"{_SURVEY}/texts.csv", Role.ANALYST, free_texts),
+    PageRoute("GET", f"{_SURVEY}/records.R", Role.ANALYST, records_script),
+    *(
+        PageRoute("GET", f"{_SURVEY}/records{kind}", Role.ANALYST, partial(records, kind=kind))
+        for kind in RECORD_KINDS
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.studio.line_figure import HEIGHT, LEFT, RIGHT, TOP, FigureCurve, line_figure
+from tacit.studio.line_figure import HEIGHT, LEFT, RIGHT, TOP, line_figure
 
 NUMBERS = st.floats(1e-6, 1e9)
 
@@ -17,7 +17,7 @@ NUMBERS = st.floats(1e-6, 1e9)
 def test_every_point_is_inside_the_axes(
     points: list[tuple[float, float]], logarithmic: bool
 ) -> None:
-    made = line_figure([FigureCurve("a", tuple(points))], "x", "y", logarithmic)
+    made = line_figure({"a": points}, "x", "y", logarithmic)
     assert made is not None
     ((_, places),) = made.lines
     for x, y in places:
@@ -29,13 +29,13 @@ def test_every_point_is_inside_the_axes(
 
 
 def test_round_numbers_stand_beside_the_axes() -> None:
-    made = line_figure([FigureCurve("a", ((0, 3), (10, 48)))], "x", "y")
+    made = line_figure({"a": ((0, 3), (10, 48))}, "x", "y")
     assert made is not None
     assert [text for _, text in made.up.ticks] == ["0", "10", "20", "30", "40", "50"]
-    log = line_figure([FigureCurve("a", ((0, 120), (10, 4000)))], "x", "y", logarithmic=True)
+    log = line_figure({"a": ((0, 120), (10, 4000))}, "x", "y", logarithmic=True)
     assert log is not None
     assert [text for _, text in log.up.ticks] == ["100", "200", "500", "1,000", "2,000", "5,000"]
 
 
 def test_no_points_are_no_figure() -> None:
-    assert line_figure([FigureCurve("a", ())], "x", "y") is None
+    assert line_figure({"a": ()}, "x", "y") is None

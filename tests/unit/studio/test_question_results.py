@@ -14,7 +14,6 @@ from tacit.studio.results import (
     effective_respondents,
     group_warnings,
     question_results,
-    question_texts,
 )
 from tacit.survey import Published, survey_from_dict
 from tests.support.studio import reports, survey
@@ -93,10 +92,10 @@ def test_answers_that_fit_alone_may_not_fit_together() -> None:
     rng = np.random.default_rng(3)
     true = np.zeros((2000, 2), np.uint8)
     good = released(disguise(true, published.design, rng), published)
-    assert group_warnings(good, question_texts(published)) == []
+    assert group_warnings(good) == []
     pairs = np.array([[0, 0], [0, 0], [0, 1], [1, 0]], np.uint8)
     bad = released(np.tile(pairs, (500, 1)), published)  # who reports no, no has yes, yes by chance
     alone = [result.misfit for result in question_results(bad)]
-    (text,) = group_warnings(bad, question_texts(published)) or [""]
+    (text,) = group_warnings(bad) or [""]
     assert alone == [None, None]
     assert "taken together, hardly fit the design" in text
