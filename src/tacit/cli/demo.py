@@ -19,22 +19,20 @@ import rich.table
 from rich.text import Text
 from typer import Option
 
+from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.cli import show
 from tacit.cli.simulate import send
 from tacit.core.arrays import Codes
 from tacit.core.channel import related, truthful, uniform_perturbation
 from tacit.core.conditions import DOES_NOT_APPLY
-from tacit.core.design import Design, Group
-from tacit.core.disguise import disguise
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Schema
 from tacit.datasets import adult_survey
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
 from tacit.mine.summaries import strongest_rules
 from tacit.output import rounding
 from tacit.output.table import Table
-from tacit.reconstruction import Reconstruction, reconstruct, simplex
+from tacit.reconstruction import Reconstruction, simplex
 from tacit.records import PatternTable, count
 
 if TYPE_CHECKING:

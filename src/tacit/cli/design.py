@@ -10,13 +10,12 @@ from typing import Any
 from rich.text import Text
 from typer import Option, echo
 
+from tacit import Design, Group, Schema, related
 from tacit.cli import commands, show
 from tacit.cli.arguments import DataFile, DesignFile, split
 from tacit.cli.options import Format
-from tacit.core.channel import related
-from tacit.core.design import Design, Group
 from tacit.core.frames import is_numeric
-from tacit.core.schema import Schema, quantiles
+from tacit.core.schema import quantiles
 from tacit.errors import SchemaError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of

@@ -21,11 +21,10 @@ from typing import NoReturn, cast
 
 import typer
 
-from tacit import __version__
+from tacit import TacitError, __version__
 from tacit.cli import commands
 from tacit.cli.notes import drop_notes, tell_notes
 from tacit.core.imports import DISTRIBUTION, optional_imports
-from tacit.errors import TacitError
 from tacit.records.memory_limit import end_limit, exceeded_error, needs_more
 
 MISTAKE, INTERRUPTED, TERMINATED = 2, 130, 143

@@ -9,18 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from typer import Argument, Option
 
+from tacit import Attribute, Design, reconstruct
 from tacit.cli import show
 from tacit.cli.arguments import split
 from tacit.cli.options import Format
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.core.design import Design
-from tacit.core.schema import Attribute
 from tacit.errors import FileError, SchemaError
 from tacit.optimize import ChosenChannel, Exact, Spea2, Square, Warner, front, robustness
 from tacit.optimize.problem import SearchMethod
 from tacit.optimize.spea2 import SearchState
 from tacit.output.json_documents import parse_json
-from tacit.reconstruction import Estimate, em, reconstruct
+from tacit.reconstruction import Estimate, em
 from tacit.records import check_apart, check_figure, read_described, write_text
 
 SURVEYS = (".yaml", ".yml")

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 from typer import Option
 
+from tacit import Design, reconstruct
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
 from tacit.cli.options import Output
 from tacit.cli.sources import FromDatabase, counted, given_source
-from tacit.core.design import Design
 from tacit.errors import DataError, FileError
 from tacit.privacy import Comparison, Limits, Report, compare_schemes, prior_of, report
 from tacit.privacy.comparison import THETAS, Point
 from tacit.privacy.prior import prior_from_json
 from tacit.privacy.published_model import rules_from_json
 from tacit.privacy.report_text import wording_of
-from tacit.reconstruction import reconstruct
 from tacit.records import designs, files
 from tacit.survey import read_published
 

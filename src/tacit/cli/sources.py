@@ -11,13 +11,12 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from tacit import Design, Schema, reconstruct
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, MemoryLimit, open_store
 from tacit.cli.notes import note
-from tacit.core.design import Design
-from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
-from tacit.reconstruction import Reconstruction, reconstruct
+from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.sampling import ERROR_METHODS
 from tacit.records import count_codes, designs, engines, files, patterns
 from tacit.records.count_file import counts_of_design

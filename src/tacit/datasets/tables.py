@@ -22,13 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from tacit import Attribute, Design, Group, Schema, related, unrelated
 from tacit.core import frames
 from tacit.core.arrays import Codes
-from tacit.core.channel import related, unrelated
-from tacit.core.design import Design, Group
 from tacit.core.frames import numbers
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Schema, median, quantiles
+from tacit.core.schema import median, quantiles
 
 
 def load_adult() -> Any:

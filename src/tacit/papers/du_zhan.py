@@ -5,8 +5,7 @@ Using Randomized Response Techniques for Privacy-Preserving Data Mining, KDD 200
 
 from __future__ import annotations
 
-from tacit.core.channel import related
-from tacit.core.design import Design, Group
+from tacit import Design, Group, related
 from tacit.papers import experiments, report
 from tacit.papers.experiments import PROCEDURES
 from tacit.papers.runner import MORE, Plan, Results, Rows, Setting, Tell

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit import Design, Schema, disguise
 from tacit.core.arrays import Array, Codes
-from tacit.core.design import Design
-from tacit.core.disguise import disguise
-from tacit.core.schema import Schema
 from tacit.datasets import adult_binary, wisconsin_binary
 from tacit.errors import DataError, unknown
 from tacit.evaluate import accuracy

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit import Design, Group, disguise
 from tacit.core.arrays import TINY, Array, Mask
-from tacit.core.design import Design, Group
-from tacit.core.disguise import disguise
 from tacit.mine import DecisionTree, NaiveBayes
 from tacit.output.table import Table
 from tacit.papers import report
