@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import rich.table
@@ -29,17 +29,21 @@ from tacit.core.label_codes import encode
 from tacit.datasets import adult_survey
 from tacit.errors import ServiceError
 from tacit.evaluate import accuracy, recall
+from tacit.mine import ChowLiuTree, DecisionTree, Forest, NaiveBayes
 from tacit.mine.summaries import strongest_rules
+from tacit.optimize import Exact, front, objectives
 from tacit.output import rounding
 from tacit.output.table import Table
+from tacit.plan import plan
+from tacit.privacy import report
 from tacit.reconstruction import Reconstruction, simplex
 from tacit.records import PatternTable, count
+from tacit.survey import publish, survey_from_dict
 
-if TYPE_CHECKING:
-    from tacit.mine import DecisionTree
-
-#: The rows of a table, and whether each of its intervals holds the truth.
-Checked = tuple[list[list[str | Text]], list[bool]]
+#: The rows of a table; some cells show whether an interval holds the truth.
+Rows = list[list[str | Text]]
+#: Marks of intervals that hold the truth, and of those that do not.
+OK, MISS = Text("ok", style="green"), Text("miss", style="red")
 
 ADULT_RECORDS = 48_842
 #: A joint table of attributes in different groups.
@@ -84,7 +88,7 @@ def demo(
         reported = disguise(true, design, np.random.default_rng(seed))
         rec = reconstruct(reported, design)
         true_counts = count(true, design.schema)
-        alone = [shares([name], true_counts, rec) for name in design.schema.names]
+        alone = [row for name in design.schema.names for row in shares([name], true_counts, rec)]
         across = shares(ACROSS_GROUPS, true_counts, rec)
         scores, tree = learn(true, reported, design)
         compared = list(groups(rec, true_counts))
@@ -92,14 +96,15 @@ def demo(
         together = list(joint_model(reported, design, true_counts))
         disguised = [*disclosure(design, rec, true_counts), best_channel(design, rec), planned(rec)]
         answers = true[:RESPONDENTS, [design.schema.index(SERVED)]]
-        served = [ask(answers, seed)] if ask else []
-    covered = [inside for _, table in [*alone, across, *served, scores] for inside in table]
+        served = ask(answers, seed) if ask else []
+    cells = [cell for row in (*alone, *across, *served, *scores) for cell in row]
+    hits, misses = (sum(cell is mark for cell in cells) for mark in (OK, MISS))
 
     say("asked", f"{records:,} people of the 1994 US census (UCI Adult)", *described(design))
     say("one record", *revealed(design))
     say("the crowd", "from the reported records alone, in percent:")
     print_shares(("question", "answer"), alone)
-    print_shares(ACROSS_GROUPS, [across])
+    print_shares(ACROSS_GROUPS, across)
     say("groups", *compared)
     say("conditions", *applicable)
     print_models(scores, tree)
@@ -111,50 +116,41 @@ def demo(
         print_shares(("question", "answer"), served)
     else:
         say("service", "not installed; to include it: pip install 'tacit-survey[service]'")
-    truth = f"{sum(covered)} of {len(covered)} intervals hold the truth"
+    truth = f"{hits} of {hits + misses} intervals hold the truth"
     say("result", f"{truth}; {records:,} records in {time.perf_counter() - start:.1f} s")
 
 
-def shares(names: Sequence[str], true_counts: PatternTable, rec: Reconstruction) -> Checked:
+def shares(names: Sequence[str], true_counts: PatternTable, rec: Reconstruction) -> Rows:
     """True, reported and estimated shares in percent; one attribute is named in its first row."""
     true = true_counts.marginal(names) / true_counts.n_records
     reported = rec.patterns.marginal(names) / rec.n_records
     estimate = rec.table(names)
     numbers = (true, reported, estimate.value, estimate.stderr, *estimate.interval())
-    rows: list[list[str | Text]] = []
-    covered = []
+    rows: Rows = []
     for labels, *cell in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
         share, seen, value, stderr, low, high = cell
-        covered.append(bool(low <= share <= high))
-        name = "" if rows else names[0]
+        first = [] if len(names) > 1 else ["" if rows else names[0]]
+        interval = f"{percent(low):>4} .. {percent(high):>4}"
+        reports = Text(percent(seen), style="dim"), Text(percent(value), style="bold")
+        mark = OK if low <= share <= high else MISS
         rows.append(
-            [
-                *([name] if len(names) == 1 else []),
-                *map(str, labels),
-                percent(share),
-                Text(percent(seen), style="dim"),
-                Text(percent(value), style="bold"),
-                percent(stderr),
-                f"{percent(low):>4} .. {percent(high):>4}",
-                mark(covered[-1]),
-            ]
+            [*first, *map(str, labels), percent(share), *reports, percent(stderr), interval, mark]
         )
-    return rows, covered
+    return rows
 
 
-def print_shares(labels: Sequence[str], tables: Sequence[Checked]) -> None:
+def print_shares(labels: Sequence[str], rows: Rows) -> None:
     """Rows of `shares`; `labels` are the heads of the two label columns."""
     heads = (*labels, "truth", "reported", "estimate", "std. error", "95 % interval", "")
-    show.print_table(Table(heads, [row for rows, _ in tables for row in rows], align="llrrrrrr"))
+    show.print_table(Table(heads, rows, align="llrrrrrr"))
 
 
-def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, DecisionTree]:
+def learn(true: Codes, reported: Codes, design: Design) -> tuple[Rows, DecisionTree]:
     """Naive Bayes, trees and forests from four fifths of the records, true and reported.
 
     Returns a row per model with its scores on the other fifth, exact and estimated from reports;
     and the tree learnt from reports.
     """
-    from tacit.mine import DecisionTree, Forest, NaiveBayes  # scikit-learn is slow to start
 
     def forest(scheme: Design, target: str) -> Forest:
         return Forest(scheme, target, n_estimators=TREES)
@@ -162,27 +158,24 @@ def learn(true: Codes, reported: Codes, design: Design) -> tuple[Checked, Decisi
     undisguised = Design(design.schema, [Group(design.schema.names, truthful())])
     cut = len(true) * 4 // 5
     sought = design.schema[TARGET].code(SOUGHT)
-    rows: list[list[str | Text]] = []
-    covered = []
+    rows: Rows = []
     miners = (("naive Bayes", NaiveBayes), ("forest", forest), ("tree", DecisionTree))
+    sources = (("truth", true, undisguised), ("reports", reported, design))
     for name, miner in miners:
-        for source, records, scheme in (
-            ("truth", true, undisguised),
-            ("reports", reported, design),
-        ):
+        for source, records, scheme in sources:
             model: Any = miner(scheme, TARGET).fit(records[:cut])
             rows.append([name if source == "truth" else "", source])
             for measure, cell in ((accuracy, ()), (recall, (sought,))):
                 exact = measure(model, true[cut:], undisguised).value[cell]
                 estimated = measure(model, reported[cut:], design)
                 lower, upper = (limit[cell] for limit in estimated.interval())
-                covered.append(bool(lower <= exact <= upper))
                 estimate = plus_minus(estimated.value[cell], estimated.stderr[cell])
-                rows[-1] += [percent(exact), Text(estimate, style="bold"), mark(covered[-1])]
-    return (rows, covered), model
+                mark = OK if lower <= exact <= upper else MISS
+                rows[-1] += [percent(exact), Text(estimate, style="bold"), mark]
+    return rows, model
 
 
-def print_models(scores: Checked, tree: DecisionTree) -> None:
+def print_models(scores: Rows, tree: DecisionTree) -> None:
     """How good the models are, and the strongest rules of the tree."""
     say(
         "models",
@@ -190,20 +183,15 @@ def print_models(scores: Checked, tree: DecisionTree) -> None:
         "percent: on true records, and estimated by reports ± std. error",
     )
     heads = ("model", "from", "accuracy", "estimate", "", f"finds {SOUGHT}", "estimate", "")
-    show.print_table(Table(heads, scores[0], align="llrrlrrl"))
+    show.print_table(Table(heads, scores, align="llrrlrrl"))
     rows = []
     for rule in strongest_rules(tree.rules())[:RULES]:
         conditions = [
             f"{name} {' or '.join(map(str, labels))}" for name, labels in rule.conditions.items()
         ]
-        rows.append(
-            (
-                ", ".join(conditions) or "always",
-                str(rule.category),
-                plus_minus(rule.support, rule.support_stderr),
-                plus_minus(rule.confidence, rule.confidence_stderr),
-            )
-        )
+        support = plus_minus(rule.support, rule.support_stderr)
+        confidence = plus_minus(rule.confidence, rule.confidence_stderr)
+        rows.append((", ".join(conditions) or "always", str(rule.category), support, confidence))
     rule_heads = ("rule of the tree learnt from reports", TARGET, "support", "confidence")
     show.print_table(Table(rule_heads, rows, align="llrr"))
 
@@ -227,35 +215,24 @@ def true_share(true_counts: PatternTable, given: Mapping[str, str]) -> Any:
 
 def conditional(true: Codes, design: Design, seed: int) -> Iterator[str]:
     """A question that is asked of some, and reports do not show of whom."""
-    schema = Schema(
-        [
-            design.schema[TARGET],
-            Attribute(CONDITIONAL, [*design.schema[CONDITIONAL].categories, DOES_NOT_APPLY]),
-        ]
-    )
-    asking = Design(
-        schema,
-        [Group([TARGET], related("3/4")), Group([CONDITIONAL], uniform_perturbation("1/2"))],
-        asked_if={CONDITIONAL: {TARGET: SOUGHT}},
-    )
+    hours = Attribute(CONDITIONAL, [*design.schema[CONDITIONAL].categories, DOES_NOT_APPLY])
+    schema = Schema([design.schema[TARGET], hours])
+    groups = [Group([TARGET], related("3/4")), Group([CONDITIONAL], uniform_perturbation("1/2"))]
+    asking = Design(schema, groups, asked_if={CONDITIONAL: {TARGET: SOUGHT}})
     codes = true[:, [design.schema.index(name) for name in schema.names]].copy()
     applies = codes[:, 0] == schema[TARGET].code(SOUGHT)
     codes[~applies, 1] = schema[CONDITIONAL].code(DOES_NOT_APPLY)
     reported = disguise(codes, asking, np.random.default_rng([seed, 1]))  # coins of their own
     estimate = reconstruct(reported, asking).asked(CONDITIONAL)
     code = design.schema[CONDITIONAL].size - 1
-    share, truth = (
-        plus_minus(estimate.value[code], estimate.stderr[code]),
-        codes[applies, 1] == code,
-    )
+    share = plus_minus(estimate.value[code], estimate.stderr[code])
+    truth = codes[applies, 1] == code
     yield f"{CONDITIONAL} asked only of those with {SOUGHT}, no report proves who was asked;"
     yield f"{schema[CONDITIONAL].categories[code]}: {share}, in truth {percent(truth.mean())}"
 
 
 def joint_model(reported: Codes, design: Design, true_counts: PatternTable) -> Iterator[str]:
     """The pairs that a Chow-Liu tree joins, and a conditional probability."""
-    from tacit.mine import ChowLiuTree
-
     model = ChowLiuTree(design).fit(reported)
     share = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
     true = true_share(true_counts, CONDITIONS)
@@ -286,8 +263,6 @@ def revealed(design: Design) -> Iterator[str]:
 
 def disclosure(design: Design, rec: Reconstruction, true_counts: PatternTable) -> Iterator[str]:
     """What a whole record discloses, estimated from the reports and with the true distribution."""
-    from tacit.privacy import report
-
     names = design.schema.names
     record = report(design, rec).disclosure.record
     truth = report(design, true_counts.marginal(names) / true_counts.n_records).record.from_record
@@ -303,8 +278,6 @@ def disclosure(design: Design, rec: Reconstruction, true_counts: PatternTable) -
 
 def best_channel(design: Design, rec: Reconstruction) -> str:
     """The error of the best channel of the same privacy, relative to that of the design."""
-    from tacit.optimize import Exact, front, objectives
-
     prior = (1 - UNIFORM_SHARE) * rec.table([OPTIMIZED], method=simplex).value
     prior = prior + UNIFORM_SHARE / prior.size
     matrix = design.channel([OPTIMIZED]).matrix
@@ -316,28 +289,20 @@ def best_channel(design: Design, rec: Reconstruction) -> str:
 
 def planned(rec: Reconstruction) -> str:
     """How many people another survey needs."""
-    from tacit.plan import plan
-
     prevalence = rec.probability({TARGET: SOUGHT}).value
     next_plan = plan(related("3/4"), width=PLANNED_WIDTH / 100, prevalence=prevalence)
     return f"{TARGET} to ± {PLANNED_WIDTH} points: {next_plan.n:,} people, if nothing else is asked"
 
 
 @contextmanager
-def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
+def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Rows]]:
     """Publish a survey with one question and serve it from a process of its own.
 
     Yields a function that disguises answers, sends them over HTTP, stops the server and estimates
     from what is stored.
     """
-    from tacit.survey import publish, survey_from_dict
-
-    question = {
-        "name": SERVED,
-        "kind": "choice",
-        "text": "Are you married?",
-        "categories": list(schema[SERVED].categories),
-    }
+    labels = list(schema[SERVED].categories)
+    question = {"name": SERVED, "kind": "choice", "text": "Are you married?", "categories": labels}
     group = {"questions": [SERVED], "family": "uniform_perturbation", "q": "2/3"}
     survey = survey_from_dict({"title": "Marriage", "questions": [question], "groups": [group]})
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w+") as log:
@@ -346,7 +311,7 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Checked]]:
         arguments = [str(file), "--database", str(database), "--port", "0", "--rate", "off"]
         command = [sys.executable, "-m", "tacit", "serve", *arguments]
 
-        def ask(true: Codes, seed: int) -> Checked:
+        def ask(true: Codes, seed: int) -> Rows:
             from tacit.collect.store import Store
 
             assert server.stdout is not None
@@ -387,8 +352,3 @@ def percent(share: Any) -> str:
 def plus_minus(share: Any, stderr: Any) -> str:
     """A share and its standard error, in percent."""
     return f"{percent(share)} ± {percent(stderr)}"
-
-
-def mark(covered: bool) -> Text:
-    """Whether an interval holds the truth."""
-    return Text("ok", style="green") if covered else Text("miss", style="red")
