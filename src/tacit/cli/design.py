@@ -37,11 +37,8 @@ def check(*, file: DesignFile, output: Format) -> None:
     Example: [bold]tacit design check survey.json[/bold]
     """
     design = read_design(file)
-    content = summary(design)
-    epsilon = rounding.epsilon(content["record"]["epsilon"])
-    below = [f"One record, all its answers together: epsilon {epsilon}."]
-    output.say(f"{file}: {_parts(design)}", f"fingerprint {content['fingerprint']}\n")
-    output.show(show.Printout(content, _tables(content, design), below=below))
+    output.say(f"{file}: {_parts(design)}", f"fingerprint {design.fingerprint}\n")
+    output.show(summary(design))
     _require_reconstructable(design)
 
 
@@ -92,78 +89,50 @@ def _parts(design: Design) -> str:
     return f"{groups}, {number_of(len(design.schema), 'attribute')}"
 
 
-def _tables(content: dict[str, Any], design: Design) -> list[Table]:
-    """The figures of each group and of each attribute."""
-    groups = [
-        [
-            str(number),
-            Text(", ".join(group.attributes) + "\n").append(str(group.coin), style="dim"),
-            *_shown(figures),
-            "yes" if figures["reconstructable"] else "NO",
-        ]
-        for number, (group, figures) in enumerate(
-            zip(design.groups, content["groups"], strict=True), start=1
-        )
-    ]
-    attributes = [
-        [
-            attribute["name"],
-            str(attribute["group"]),
-            *_shown(attribute),
-            ", ".join(map(str, attribute["categories"])),
-        ]
-        for attribute in content["attributes"]
-    ]
-    group_heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
-    attribute_heads = ("attribute", "group", "epsilon", "condition", "categories")
-    return [
-        Table(group_heads, groups, align="rlrrr"),
-        Table(attribute_heads, attributes, align="lrrrl"),
-    ]
-
-
-def _shown(figures: dict[str, Any]) -> tuple[str, str]:
-    return rounding.epsilon(figures["epsilon"]), show.condition(figures["condition"])
-
-
-def summary(design: Design) -> dict[str, Any]:
+def summary(design: Design) -> show.Printout:
     """Privacy and condition of each attribute, each group and the whole record."""
-    number = {name: i for i, g in enumerate(design.groups, start=1) for name in g.attributes}
+    groups, group_rows, attributes, attribute_rows = [], [], [], []
+    for number, group in enumerate(design.groups, start=1):
+        figures, shown = _figures(design, group.attributes)
+        names, coin = list(group.attributes), group.coin
+        groups.append({"attributes": names, "coin": coin.to_dict(), **figures})
+        label = Text(", ".join(names) + "\n").append(str(coin), style="dim")
+        possible = "yes" if figures["reconstructable"] else "NO"
+        group_rows.append([str(number), label, *shown, possible])
+    for attribute in design.schema:
+        name, categories = attribute.name, list(attribute.categories)
+        # An attribute of a joint matrix has no channel of its own: that of its group.
+        figures, shown = _figures(design, design.jointly_reported([name]))
+        number = design.groups.index(design.group_of(name)) + 1
+        attributes.append({"name": name, "categories": categories, "group": number, **figures})
+        attribute_rows.append([name, str(number), *shown, ", ".join(map(str, categories))])
     record = design.channel(design.schema.names)
-    return {
+    content = {
         "tacit": "design-check",
         "version": 1,
         "fingerprint": design.fingerprint,
-        "groups": [
-            {
-                "attributes": list(group.attributes),
-                "coin": group.coin.to_dict(),
-                **_figures(design, group.attributes),
-            }
-            for group in design.groups
-        ],
-        "attributes": [
-            {
-                "name": attribute.name,
-                "categories": list(attribute.categories),
-                "group": number[attribute.name],
-                # An attribute of a joint matrix has no channel of its own: that of its group.
-                **_figures(design, design.jointly_reported([attribute.name])),
-            }
-            for attribute in design.schema
-        ],
+        "groups": groups,
+        "attributes": attributes,
         "record": {"epsilon": record.epsilon, "condition": record.condition},
         "notes": list(_notes(design)),
     }
+    group_heads = ("group", "attributes, coin", "epsilon", "condition", "reconstructable")
+    attribute_heads = ("attribute", "group", "epsilon", "condition", "categories")
+    tables = [
+        Table(group_heads, group_rows, align="rlrrr"),
+        Table(attribute_heads, attribute_rows, align="lrrrl"),
+    ]
+    whole = f"One record, all its answers together: epsilon {rounding.epsilon(record.epsilon)}."
+    return show.Printout(content, tables, below=[whole])
 
 
-def _figures(design: Design, names: tuple[str, ...]) -> dict[str, Any]:
+def _figures(design: Design, names: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """The figures of a channel, and those that are shown, as text."""
     channel = design.channel(names)
-    return {
-        "epsilon": channel.epsilon,
-        "condition": channel.condition,
-        "reconstructable": channel.reconstructable,
-    }
+    keys = ("epsilon", "condition", "reconstructable")
+    condition = "infinite" if math.isinf(channel.condition) else f"{channel.condition:.4g}"
+    shown = [rounding.epsilon(channel.epsilon), condition]
+    return {key: getattr(channel, key) for key in keys}, shown
 
 
 def _notes(design: Design) -> Iterator[str]:

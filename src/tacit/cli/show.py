@@ -214,11 +214,6 @@ def json_text(content: dict[str, Any]) -> str:
     return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def condition(value: float) -> str:
-    """A condition number with four digits."""
-    return "infinite" if math.isinf(value) else f"{value:.4g}"
-
-
 def percent(level: float) -> str:
     """A confidence level in percent."""
     return f"{100 * level:g} %"
