@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from typer import Argument, Option
 
@@ -19,45 +18,6 @@ from tacit.records import count_answers, read_design
 from tacit.survey import read_published
 
 
-@dataclass(frozen=True)
-class ModelOptions:
-    """Who does not comply, and how."""
-
-    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = Option(
-        "pool",
-        help="pool: everybody complies. cheaters: some always give the safe answer. "
-        "lying-carriers: some carriers deny. careless: some answer at random.",
-    )
-    safe: str | None = Option(None, help="The safe answer; the first category if left out.")
-    anchor: str | None = Option(
-        None,
-        help="The question with known shares for careless; the control of a published survey "
-        "if left out.",
-    )
-    known: str | None = Option(None, help="Shares of the anchor's categories, separated by commas.")
-
-    def chosen(self, design_file: Path) -> NoncomplianceModel:
-        """The model of people who do not comply."""
-        if self.model == "cheaters":
-            return models.Cheaters(self.safe)
-        if self.model == "lying-carriers":
-            return models.LyingCarriers(self.safe)
-        if (self.anchor is None) != (self.known is None):
-            raise DataError("give both --anchor and --known, or neither")
-        if self.anchor is not None and self.known is not None:
-            return models.Careless(self.anchor, self.known.split(","))
-        return _control(design_file)
-
-
-Shares = Annotated[
-    str | None,
-    Option(
-        help="Assumed shares of people who do not comply, separated by commas: shows the "
-        "estimate from one sample for each."
-    ),
-]
-
-
 def compliance(
     *,
     samples: list[Path] = Argument(
@@ -65,8 +25,25 @@ def compliance(
         help="A design and its reported records; more pairs for more samples.",
     ),
     attribute: str | None = Option(None, "--attribute", help="The attribute to estimate."),
-    options: ModelOptions,
-    shares: Shares = None,
+    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = Option(
+        "pool",
+        help="pool: everybody complies. cheaters: some always give the safe answer. "
+        "lying-carriers: some carriers deny. careless: some answer at random.",
+    ),
+    safe: str | None = Option(None, help="The safe answer; the first category if left out."),
+    anchor: str | None = Option(
+        None,
+        help="The question with known shares for careless; the control of a published survey "
+        "if left out.",
+    ),
+    known: str | None = Option(
+        None, help="Shares of the anchor's categories, separated by commas."
+    ),
+    shares: str | None = Option(
+        None,
+        help="Assumed shares of people who do not comply, separated by commas: shows the "
+        "estimate from one sample for each.",
+    ),
     unknown_question: bool = Option(
         False,
         "--unknown-question",
@@ -84,20 +61,24 @@ def compliance(
         raise DataError(f"give a design and its records for each sample, got {len(samples)} files")
     pairs = list(zip(samples[::2], samples[1::2], strict=True))
     result: MixtureResult | models.SensitivityCurve
-    if options.model == "pool":
+    if model == "pool":
         if shares is not None:
             raise DataError("--shares needs a --model of people who do not comply")
         result = models.pool(_counted(pairs), attribute, unknown_question)
-    elif shares is None:
-        result = options.chosen(pairs[0][0]).fit(_counted(pairs), attribute)
     else:
-        model = options.chosen(pairs[0][0])
-        if len(pairs) > 1:
+        if model == "careless":
+            chosen: NoncomplianceModel = _careless(anchor, known, pairs[0][0])
+        else:
+            chosen = (models.Cheaters if model == "cheaters" else models.LyingCarriers)(safe)
+        if shares is None:
+            result = chosen.fit(_counted(pairs), attribute)
+        elif len(pairs) > 1:
             raise DataError("--shares is for one sample; several samples can estimate the share")
-        ((records, design),) = _counted(pairs)
-        assumed: Any = shares.split(",")
-        result = models.sensitivity(records, design, model, assumed, attribute)
-    output.show(result, output.level, tacit="compliance", version=1, model=options.model)
+        else:
+            ((records, design),) = _counted(pairs)
+            assumed: Any = shares.split(",")
+            result = models.sensitivity(records, design, chosen, assumed, attribute)
+    output.show(result, output.level, tacit="compliance", version=1, model=model)
 
 
 def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
@@ -108,8 +89,12 @@ def _counted(pairs: list[tuple[Path, Path]]) -> list[tuple[Any, Any]]:
     ]
 
 
-def _control(design_file: Path) -> models.Careless:
-    """The model with the control question of a published survey, if there is one."""
+def _careless(anchor: str | None, known: str | None, design_file: Path) -> models.Careless:
+    """The model with this anchor, else with the control question of a published survey, if any."""
+    if (anchor is None) != (known is None):
+        raise DataError("give both --anchor and --known, or neither")
+    if anchor is not None and known is not None:
+        return models.Careless(anchor, known.split(","))
     try:
         survey = read_published(design_file).survey
     except FileError:

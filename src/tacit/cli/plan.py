@@ -20,39 +20,6 @@ from tacit.records import check_figure, check_out, write_frame
 
 
 @dataclass(frozen=True)
-class FamilyOptions:
-    """The parameters of a family."""
-
-    theta: str | None = Option(
-        None,
-        help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
-        "open: solved for, or set by a bound on privacy.",
-    )
-    drawn: str | None = Option(
-        None,
-        help="The distribution of the personal question (unrelated) or of forced answers, "
-        "separated by commas; all alike if left out.",
-    )
-    categories: int | None = Option(
-        None, min=2, help="Number of categories of a question, for a family."
-    )
-
-
-@dataclass(frozen=True)
-class SizeOptions:
-    """How many people are asked, how exact estimates are, and what shares they may have."""
-
-    respondents: int | None = Option(None, min=1, help="Number of respondents.")
-    width: float | None = Option(None, help="Half the width of an interval: 0.03 is ± 3 points.")
-    prevalence: list[str] | None = Option(
-        None,
-        metavar="SHARE",
-        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
-        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
-    )
-
-
-@dataclass(frozen=True)
 class WishOptions:
     """What a plan must reach, and what it is compared with."""
 
@@ -84,24 +51,6 @@ class WishOptions:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """A table of privacy against precision instead of a plan."""
-
-    compare: str | None = Option(
-        None,
-        metavar="FAMILIES",
-        help="Instead: a table of privacy against precision, also for these families "
-        "(separated by commas).",
-    )
-    axis: Literal["epsilon", "worst-posterior"] = Option(
-        "epsilon", help="With --compare: the figure of privacy to compare by."
-    )
-    questions: int = Option(
-        1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
-    )
-
-
 def plan(
     *,
     subject: str = Argument(
@@ -109,10 +58,40 @@ def plan(
         help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
         "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
     ),
-    family: FamilyOptions,
-    sizes: SizeOptions,
+    theta: str | None = Option(
+        None,
+        help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
+        "open: solved for, or set by a bound on privacy.",
+    ),
+    drawn: str | None = Option(
+        None,
+        help="The distribution of the personal question (unrelated) or of forced answers, "
+        "separated by commas; all alike if left out.",
+    ),
+    categories: int | None = Option(
+        None, min=2, help="Number of categories of a question, for a family."
+    ),
+    respondents: int | None = Option(None, min=1, help="Number of respondents."),
+    width: float | None = Option(None, help="Half the width of an interval: 0.03 is ± 3 points."),
+    prevalence: list[str] | None = Option(
+        None,
+        metavar="SHARE",
+        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
+        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
+    ),
     wishes: WishOptions,
-    comparison: ComparisonOptions,
+    compare: str | None = Option(
+        None,
+        metavar="FAMILIES",
+        help="Instead: a table of privacy against precision, also for these families "
+        "(separated by commas).",
+    ),
+    axis: Literal["epsilon", "worst-posterior"] = Option(
+        "epsilon", help="With --compare: the figure of privacy to compare by."
+    ),
+    questions: int = Option(
+        1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
+    ),
     figure: Picture = None,
     out: Path | None = table_out("table"),
     output: Output,
@@ -135,28 +114,28 @@ def plan(
     check_figure(figure, *files)
     check_out(out, *files)
     given: Any = subject
-    if (family.theta, family.drawn) != (None, None):
+    if (theta, drawn) != (None, None):
         if subject not in FAMILIES:
             raise DataError("--theta and --drawn are for a family; give one instead of a file")
-        given = family_of_text(subject, family.theta, family.drawn, family.categories, dashes="--")
+        given = family_of_text(subject, theta, drawn, categories, dashes="--")
     common: dict[str, Any] = {
-        "n": sizes.respondents,
-        "width": sizes.width,
-        "prevalence": shares_of_texts(sizes.prevalence or [], dashes="--"),
-        "categories": family.categories,
+        "n": respondents,
+        "width": width,
+        "prevalence": shares_of_texts(prevalence or [], dashes="--"),
+        "categories": categories,
         "level": output.level,
     }
-    if comparison.compare is None:
+    if compare is None:
         result: Any = planner.plan(given, **wishes.given, **common)
     else:
         for name in wishes.given:
             raise DataError(
                 f"{typed(name)}: --compare shows privacy against --respondents or --width only"
             )
-        others = [other.strip() for other in comparison.compare.split(",")]
+        others = [other.strip() for other in compare.split(",")]
         candidates = {subject: given} | {other: other for other in others}
-        figure_name = comparison.axis.replace("-", "_")
-        common |= {"questions": comparison.questions, "figure": figure_name}
+        figure_name = axis.replace("-", "_")
+        common |= {"questions": questions, "figure": figure_name}
         with show.progress("comparing") as tell:
             result = planner.tradeoff(candidates, progress=tell, **common)
     if figure is not None:
