@@ -19,17 +19,16 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from tacit import Attribute, Design, Group, Schema, related, unrelated
-from tacit.core import frames
-from tacit.core.arrays import Codes
+from tacit.core.arrays import Array, Codes
+from tacit.core.channel import related, unrelated
+from tacit.core.design import Design, Group
 from tacit.core.frames import numbers
 from tacit.core.label_codes import encode
-from tacit.core.schema import median, quantiles
+from tacit.core.schema import Attribute, Schema, median, quantiles
 
 
 def load_adult() -> Any:
@@ -116,7 +115,7 @@ def adult_native(bins: int = 5) -> tuple[Codes, Schema]:
     schema = Schema(
         Attribute(name, NOMINAL[name].split())
         if name in NOMINAL
-        else quantiles(bins)(name, frames.numbers(adult[name]))
+        else quantiles(bins)(name, numbers(adult[name]))
         for name in adult.column_names
     )
     return encode(adult, schema), schema
@@ -175,7 +174,7 @@ def _halves(attribute: Attribute) -> Attribute:
     return Attribute(attribute.name, [f"{half[0]}..{half[-1]}" for half in halves])
 
 
-def _filled(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _filled(values: Array) -> Array:
     """Missing values replaced by the median of the others."""
     return np.where(np.isnan(values), np.nanmedian(values), values)
 
