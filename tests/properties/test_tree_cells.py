@@ -100,7 +100,7 @@ def test_records_that_are_not_counted_give_the_tree_of_counted_ones(
     kind: str, growth_settings: GrowthSettings, seed: int
 ) -> None:
     design, records, target = reported(kind, seed)
-    with patch("tacit.records.memory.mostly_distinct", return_value=True):
+    with patch("tacit.records.patterns.mostly_distinct", return_value=True):
         every = count_or_list(records, design.reported)
     assert len(every) == len(records)
     one, other = (

@@ -67,9 +67,9 @@ def read_origin(path: str | Path) -> Origin | None:
     """The origin noted for a file of records; None if there is no note."""
     path = Path(path)
     if paths.kind_of(path) == paths.PARQUET:
-        from tacit.records.files import parquet_metadata  # Arrow is slow to start
+        from tacit.records.files import parquet_footer  # Arrow is slow to start
 
-        noted = parquet_metadata(path).get(KEY)
+        noted = (parquet_footer(path).metadata or {}).get(KEY)
         return None if noted is None else _parsed(path, noted.decode(errors="replace"))
     note = note_beside(path)
     with paths.reading(note):

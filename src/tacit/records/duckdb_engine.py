@@ -82,7 +82,7 @@ class DuckDBFiles(queries.QueryEngine):
                         yield self._codes(batch)
 
     def n_records(self) -> int | None:
-        return sum(map(records_in_parquet, self.files)) if self._parquet else None
+        return records_in_parquet(self.files) if self._parquet else None
 
     def _grouped(self, schema: Schema, by: Sequence[str]) -> Any:
         tables = []

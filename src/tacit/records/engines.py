@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -136,35 +136,30 @@ def file_engine(
         paths.check_readable(path)
     if arrow:
         return _duckdb_engine(files, schema, progress)
-    outlines = [_outline(path) for path in files]
-    cells = len(schema) * sum(outline.records for outline in outlines)
-    large = cells >= FEWEST_CELLS and all(outline.plain for outline in outlines)
+    records, plain = zip(*map(_outline, files), strict=True)
+    large = len(schema) * sum(records) >= FEWEST_CELLS and all(plain)
     # Programs that write directories also write files without records.
-    full = [path for path, outline in zip(files, outlines, strict=True) if outline.records]
+    full = [path for path, n_records in zip(files, records, strict=True) if n_records]
     if by_path or (large and find_spec("duckdb")):
         return _duckdb_engine(full or files[:1], schema, progress)
     return ReadFiles(full or files[:1], schema, progress)
 
 
-class _Outline(NamedTuple):
-    """The number of records of a Parquet file, and whether DuckDB can read the file."""
+def _outline(path: Path) -> tuple[int, bool]:
+    """The number of records of a Parquet file, and whether DuckDB can read the file.
 
-    records: int
-    plain: bool
-
-
-def _outline(path: Path) -> _Outline:
-    """DuckDB takes signs in a path for a glob, and columns that differ in case for the same."""
+    DuckDB takes signs in a path for a glob, and columns that differ in case for the same.
+    """
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
         metadata = pa.parquet.read_metadata(path)
     except (pa.ArrowException, OSError):
-        return _Outline(1, False)  # our reader says what is wrong
+        return 1, False  # our reader says what is wrong
     names = [name.lower() for name in metadata.schema.names]
     plain = len(set(names)) == len(names) and not any(sign in str(path) for sign in "*?[")
-    return _Outline(int(metadata.num_rows), plain)
+    return int(metadata.num_rows), plain
 
 
 def _duckdb_engine(files: Sequence[Path], schema: Schema, progress: Progress | None) -> CountEngine:
@@ -232,7 +227,7 @@ class ReadFiles(CountEngine):
             return None
         from tacit.records.files import records_in_parquet
 
-        return sum(map(records_in_parquet, self.files))
+        return records_in_parquet(self.files)
 
     def _batches(self, schema: Schema) -> Iterator[Codes]:
         from tacit.records import read_batches

@@ -119,10 +119,9 @@ def read_batches_by(
 def file_columns(path: Path) -> list[str]:
     """The names of the columns of a file."""
     paths.check_readable(path)
+    if paths.kind_of(path) == paths.PARQUET:
+        return list(parquet_footer(path).schema.to_arrow_schema().names)
     with _reading(path):
-        if paths.kind_of(path) == paths.PARQUET:
-            paths.check_parquet(path)
-            return list(pyarrow.parquet.read_schema(path).names)
         return _header(path).names
 
 
@@ -181,26 +180,22 @@ def _reading(path: Path, ragged: Sequence[Any] = ()) -> Iterator[None]:
 # Parquet ------------------------------------------------------------------------------------
 
 
-def parquet_metadata(path: Path) -> dict[bytes, bytes]:
-    """The metadata of a Parquet file."""
+def parquet_footer(path: Path) -> Any:
+    """What a Parquet file says of itself: the number of its records, its columns, its notes."""
     with _reading(path):
         paths.check_parquet(path)
-        return pyarrow.parquet.read_schema(path).metadata or {}
+        return pyarrow.parquet.read_metadata(path)
 
 
-def records_in_parquet(path: Path) -> int:
-    """How many records a Parquet file has, by its metadata."""
-    with _reading(path):
-        paths.check_parquet(path)
-        return int(pyarrow.parquet.read_metadata(path).num_rows)
+def records_in_parquet(files: Iterable[Path]) -> int:
+    """How many records Parquet files have, by what they say of themselves."""
+    return sum(parquet_footer(path).num_rows for path in files)
 
 
 def _parquet_batches(
     path: Path, schema: Schema, progress: Progress, columns: Sequence[str]
 ) -> Iterator[Any]:
-    with _reading(path):
-        paths.check_parquet(path)
-        arrow = pyarrow.parquet.read_schema(path)
+    arrow = parquet_footer(path).schema.to_arrow_schema()
     paths.check_columns(path, arrow.names, schema, columns)
     # Text comes as distinct labels and positions, which is how encode wants it.
     kinds = {name: arrow.field(name).type for name in schema.names}

@@ -15,16 +15,9 @@ from tacit.core.arrays import Codes
 from tacit.core.label_codes import encode, with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError
+from tacit.records import patterns
 from tacit.records.keys import counted, counted_batches, distinct
-from tacit.records.patterns import (
-    CountEngine,
-    PatternsBy,
-    PatternTable,
-    answers_of,
-    check_by,
-    listed,
-    mostly_distinct,
-)
+from tacit.records.patterns import CountEngine, PatternsBy, PatternTable
 
 
 def count(codes: Codes, schema: Schema) -> PatternTable:
@@ -46,7 +39,7 @@ def count_codes(codes: Codes, schema: Schema) -> PatternTable:
     """Count the codes of a store; the code after the last category is a missing answer."""
     if (codes < np.array(schema.sizes)).all():
         return count(codes, schema)
-    return answers_of(count(codes, with_no_answer(schema)), schema)
+    return patterns.answers_of(count(codes, with_no_answer(schema)), schema)
 
 
 def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
@@ -55,9 +48,9 @@ def count_or_list(codes: Codes, schema: Schema) -> PatternTable:
     Sorting many records that are nearly all distinct takes long and saves nothing.
     """
     _check(codes, schema)
-    if not mostly_distinct(codes, schema.sizes):
+    if not patterns.mostly_distinct(codes, schema.sizes):
         return count(codes, schema)
-    return listed(codes, schema)
+    return patterns.listed(codes, schema)
 
 
 def _check(codes: Codes, schema: Schema) -> None:
@@ -80,14 +73,14 @@ def grouped(codes: Codes, schema: Schema, table: Any) -> PatternsBy:
     columns = [frames.distinct(column) for column in table.columns]
     rows = np.column_stack([codes, *(column.positions for column in columns)])
     sizes = (*schema.sizes, *(max(2, len(column.values)) for column in columns))
-    patterns, counts = distinct(rows.astype(np.uint64), sizes)
+    joint, counts = distinct(rows.astype(np.uint64), sizes)
     width = len(schema)
     values = [
         pa.array(column.values, field.type).take(pa.array(positions))
-        for column, positions, field in zip(columns, patterns.T[width:], table.schema, strict=True)
+        for column, positions, field in zip(columns, joint.T[width:], table.schema, strict=True)
     ]
     return PatternsBy(
-        PatternTable(schema, patterns[:, :width], counts),
+        PatternTable(schema, joint[:, :width], counts),
         pa.table(values, names=table.column_names),
     )
 
@@ -138,7 +131,7 @@ class FrameRecords(CountEngine):
 
         from tacit.core import frames
 
-        check_by(columns, self.column_names())
+        patterns.check_by(columns, self.column_names())
         frame = frames.open_frame(self._records)
         table = pa.table({name: frames.column(frame, name) for name in columns})
         return grouped(self._codes, self.schema, table)

@@ -28,15 +28,8 @@ from tacit.core.label_codes import absent_cells, with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError, MissingAnswersError, SchemaError, unknown
 from tacit.output.number_text import number_of
-from tacit.records.keys import (
-    Counts,
-    codes_of_keys,
-    column_blocks,
-    distinct,
-    distinct_keys,
-    merged,
-    smallest,
-)
+from tacit.records import keys
+from tacit.records.keys import Counts
 from tacit.records.memory_limit import limited
 from tacit.records.sample import SampleRows
 
@@ -200,9 +193,9 @@ class PatternTable:
         patterns, counts = self.patterns, self.counts
         table = np.zeros(cells, counts.dtype)
         start = 0
-        for keys in column_blocks([patterns[:, column] for column in columns], sizes):
-            stop = start + len(keys)
-            np.add.at(table, keys.astype(np.intp), counts[start:stop])
+        for block in keys.column_blocks([patterns[:, column] for column in columns], sizes):
+            stop = start + len(block)
+            np.add.at(table, block.astype(np.intp), counts[start:stop])
             start = stop
         return table.reshape(sizes)
 
@@ -214,7 +207,7 @@ class PatternTable:
         schema = self.schema.subset(names)
         if self.sample is not None:
             return PatternTable.of_sample(schema, codes, self.sample)
-        return PatternTable(schema, *distinct(codes, schema.sizes, self.counts))
+        return PatternTable(schema, *keys.distinct(codes, schema.sizes, self.counts))
 
     def __add__(self, other: PatternTable) -> PatternTable:
         """The table of the records of both: files are counted batch by batch."""
@@ -226,7 +219,7 @@ class PatternTable:
             )
         tables = [table.refuse(weights=True) for table in (self, other)]
         parts = [(table.patterns, table.counts) for table in tables]
-        return PatternTable(self.schema, *merged(parts, self.schema.sizes))
+        return PatternTable(self.schema, *keys.merged(parts, self.schema.sizes))
 
     def with_counts(self, counts: npt.NDArray[Any]) -> PatternTable:
         """The patterns with other counts, without those that have none."""
@@ -313,7 +306,7 @@ def count_answers(count: Callable[[Schema], PatternTable], schema: Schema) -> Pa
 
 def listed(codes: Codes, schema: Schema) -> PatternTable:
     """Every record as a pattern of its own, in the order given."""
-    patterns = codes.astype(smallest(max(schema.sizes)), copy=False)
+    patterns = codes.astype(keys.smallest(max(schema.sizes)), copy=False)
     return PatternTable(schema, patterns, np.ones(len(codes), np.int64))
 
 
@@ -322,22 +315,22 @@ def mostly_distinct(codes: Codes, sizes: tuple[int, ...]) -> bool:
     if len(codes) < FEW_RECORDS or math.prod(sizes) <= 4 * len(codes):
         return False
     sample = codes[::SAMPLED]
-    return len(distinct(sample, sizes)[1]) > 0.95 * len(sample)
+    return len(keys.distinct(sample, sizes)[1]) > 0.95 * len(sample)
 
 
 def sorted_patterns(schema: Schema, patterns: Codes, counts: Counts) -> PatternTable:
     """The pattern table of counted records in any order, also if some repeat."""
     if not len(counts):
         raise DataError(NO_RECORDS)
-    return PatternTable(schema, *distinct(patterns, schema.sizes, counts))
+    return PatternTable(schema, *keys.distinct(patterns, schema.sizes, counts))
 
 
-def patterns_of_keys(schema: Schema, keys: Sequence[Counts], counts: Counts) -> PatternTable:
+def patterns_of_keys(schema: Schema, runs: Sequence[Counts], counts: Counts) -> PatternTable:
     """The pattern table of counted keys in any order, also if some repeat."""
-    if len(keys) > 1 or not len(counts):
-        return sorted_patterns(schema, codes_of_keys(keys, schema), counts)
-    ordered, summed = distinct_keys(keys[0].astype(np.uint64), counts)
-    return PatternTable(schema, codes_of_keys([ordered.astype(np.int64)], schema), summed)
+    if len(runs) > 1 or not len(counts):
+        return sorted_patterns(schema, keys.codes_of_keys(runs, schema), counts)
+    ordered, summed = keys.distinct_keys(runs[0].astype(np.uint64), counts)
+    return PatternTable(schema, keys.codes_of_keys([ordered.astype(np.int64)], schema), summed)
 
 
 def _columns(schema: Schema, names: Sequence[str]) -> list[int]:
@@ -452,7 +445,7 @@ def common_columns(columns: Iterable[Sequence[str]]) -> list[str]:
 
 def _record_bytes(schema: Schema) -> int:
     """The bytes that one record takes in memory."""
-    return len(schema) * smallest(max(schema.sizes)).itemsize
+    return len(schema) * keys.smallest(max(schema.sizes)).itemsize
 
 
 # Tables of pairs ------------------------------------------------------------------------------

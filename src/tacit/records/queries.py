@@ -27,15 +27,9 @@ from tacit.core.frames import integers
 from tacit.core.label_codes import missing_advice, unknown_category
 from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, MissingAnswersError
+from tacit.records import patterns
 from tacit.records.keys import codes_of_keys
-from tacit.records.patterns import (
-    BlockTable,
-    CountEngine,
-    PatternsBy,
-    PatternTable,
-    check_by,
-    patterns_of_keys,
-)
+from tacit.records.patterns import BlockTable, CountEngine, PatternsBy, PatternTable
 
 Result = TypeVar("Result")
 
@@ -62,14 +56,14 @@ class QueryEngine(CountEngine):
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
         table = self._grouped(schema, ())
-        return patterns_of_keys(schema, self._keys(table), integers(table.column("n")))
+        return patterns.patterns_of_keys(schema, self._keys(table), integers(table.column("n")))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        check_by(columns, self.column_names())
+        patterns.check_by(columns, self.column_names())
         table = self._grouped(self.schema, columns)
-        patterns = PatternTable(self.schema, self._codes(table), integers(table.column("n")))
+        counted = PatternTable(self.schema, self._codes(table), integers(table.column("n")))
         values = table.select([f"by {name}" for name in columns])
-        return PatternsBy(patterns, values.rename_columns(list(columns)))
+        return PatternsBy(counted, values.rename_columns(list(columns)))
 
     def _codes(self, table: Any) -> Codes:
         """The codes of all attributes in a table or batch of keys."""
