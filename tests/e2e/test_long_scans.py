@@ -227,7 +227,7 @@ def test_a_limit_that_cannot_be_is_one_error(amount: str, said: str) -> None:
 def test_duckdb_tells_how_much_of_a_scan_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "PERIOD", 0.001)
     told: list[float] = []
-    DuckDBFiles(sorted(long_records(links=10).iterdir()), SCHEMA, told.append).patterns()
+    DuckDBFiles(sorted(long_records(links=10).iterdir()), SCHEMA).telling(told.append).patterns()
     known = [share for share in told if not math.isnan(share)]
     assert known == sorted(known)
     assert 0 < max(known) <= 1
@@ -239,7 +239,7 @@ def test_postgresql_tells_that_it_works_but_not_how_much(
     monkeypatch.setattr(queries, "PERIOD", 0.001)
     told: list[float] = []
     url = put_in_postgres(records_of(BINARY), cluster.url(), "records")
-    engines.engine_of(url, BINARY.reported, told.append).patterns()
+    engines.engine_of(url, BINARY.reported).telling(told.append).patterns()
     assert told
     assert all(map(math.isnan, told))
     assert count_reported(url, BINARY).n_records == 3000

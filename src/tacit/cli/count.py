@@ -70,7 +70,8 @@ def count(
         check_made_by(design_file, new, " ".join(data or []))
         with show.progress("counting") as tell:
             table = count_answers(
-                lambda schema: file_engine(new, schema, tell).fitting_patterns(), design.reported
+                lambda schema: file_engine(new, schema).telling(tell).fitting_patterns(),
+                design.reported,
             ).with_no_answer()  # a category for missing answers if there are any
         fresh = StoredCounts(table, origin, tuple(map(CountedPart.of, new)))
     _write(fresh if old is None else old + fresh, out)

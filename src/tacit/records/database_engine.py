@@ -18,7 +18,6 @@ from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema
 from tacit.errors import DataError, EngineError, MissingAnswersError, unknown
-from tacit.records import Progress
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, sorted_patterns
 
 with optional_imports():
@@ -29,13 +28,11 @@ _PATIENCE = 10
 _ROWS = 1 << 16
 
 
-def database_records(
-    url: str, schema: Schema, design: Design | None, progress: Progress | None = None
-) -> CountEngine:
+def database_records(url: str, schema: Schema, design: Design | None) -> CountEngine:
     """The records at a URL; responses of the service are those of the design given."""
     address, _, table = url.partition("#")
     if table:
-        return DatabaseTable(address, table, schema, progress)
+        return DatabaseTable(address, table, schema)
     if design is None:
         raise DataError(f"{shown(url)}: which table? give it as {shown(url)}#TABLE")
     return StoredResponses(address, schema, design.fingerprint)
@@ -61,11 +58,9 @@ def reaching(url: str) -> Iterator[None]:
 class DatabaseTable(CountEngine):
     """A table of labels; each operation has a connection of its own."""
 
-    def __init__(
-        self, url: str, table: str, schema: Schema, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, url: str, table: str, schema: Schema) -> None:
         super().__init__(schema)
-        self._url, self._progress = url, progress
+        self._url = url
         self._space, _, self._name = table.rpartition(".")
         with self._opened():  # the columns are checked
             pass
@@ -105,7 +100,7 @@ class DatabaseTable(CountEngine):
             connection = psycopg.connect(self._url, connect_timeout=_PATIENCE)
         try:
             backend: Any = ibis.postgres.from_connection(connection)
-            yield IbisRecords(self._table(backend), self.schema, self._progress)
+            yield IbisRecords(self._table(backend), self.schema).telling(self._progress)
         finally:
             connection.close()
 

@@ -24,7 +24,7 @@ from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
-from tacit.records import Progress, queries
+from tacit.records import queries
 from tacit.records.files import records_in_parquet
 from tacit.records.keys import key_runs
 from tacit.records.memory_limit import is_limited, limited, needs_more, unfinished
@@ -57,11 +57,9 @@ class FilePart:
 class DuckDBFiles(queries.QueryEngine):
     """Files of one kind, all Parquet or all Arrow."""
 
-    def __init__(
-        self, files: Sequence[Path], schema: Schema, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, files: Sequence[Path], schema: Schema) -> None:
         super().__init__(schema)
-        self.files, self._progress = list(files), progress
+        self.files = list(files)
         self._parquet = self.files[0].name.lower().endswith(PARQUET)
         parts: dict[tuple[tuple[ColumnKind, ...], bool], list[Path]] = {}
         for path in self.files:
@@ -96,8 +94,6 @@ class DuckDBFiles(queries.QueryEngine):
 
     def _tell(self, part: FilePart, connection: Any) -> None:
         """Tell how much of all files is done; DuckDB gives -1 if it does not know."""
-        if self._progress is None:
-            return
         percent = connection.query_progress()
         before = sum(len(earlier.files) for earlier in self._parts[: self._parts.index(part)])
         done = before + len(part.files) * percent / 100

@@ -48,7 +48,7 @@ def count_records(
     `progress` is called with the share that is done. Unless patterns must be `distinct`, records
     that hardly repeat are not sorted.
     """
-    engine = engine_of(records, schema, progress)
+    engine = engine_of(records, schema).telling(progress)
     return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
@@ -64,7 +64,7 @@ def count_reported(
 
         return counts_of_design(Path(records), design.fingerprint)
     check_origins(records, design)
-    engine = engine_of(records, schema or design.reported, design=design)
+    engine = engine_of(records, schema or design.reported, design)
     return engine.fitting_patterns() if distinct else engine.patterns_or_records()
 
 
@@ -106,43 +106,39 @@ def check_origins(records: Any, design: Design) -> None:
                 check_origin(path, Origin(design.fingerprint))
 
 
-def engine_of(
-    records: Any, schema: Schema, progress: Progress | None = None, design: Design | None = None
-) -> CountEngine:
+def engine_of(records: Any, schema: Schema, design: Design | None = None) -> CountEngine:
     """The engine for records of this schema; `design` is the design that they belong to."""
     if paths.is_remote(records):
-        return _remote_engine(records, schema, progress)
+        return _remote_engine(records, schema)
     if paths.is_url(records):
         if not records.startswith(_DATABASES):
             scheme = records.partition("://")[0]
             raise DataError(f"{scheme}://...: not a database that tacit knows; give postgresql://")
         with optional_imports():
             from tacit.records.database_engine import database_records
-        return database_records(records, schema, design, progress)
+        return database_records(records, schema, design)
     if isinstance(records, str | os.PathLike):
-        return file_engine(paths.record_files(records), schema, progress)
+        return file_engine(paths.record_files(records), schema)
     return FrameRecords(records, schema)
 
 
-def file_engine(
-    files: Sequence[Path], schema: Schema, progress: Progress | None = None
-) -> CountEngine:
+def file_engine(files: Sequence[Path], schema: Schema) -> CountEngine:
     """The engine for files of one kind."""
     by_path = any(name in schema for path in files for name in paths.partition_keys(path))
     arrow = files[0].suffix in paths.ARROW
     if not arrow and paths.kind_of(files[0]) in (paths.CSV, paths.CSV_GZ):
-        return ReadFiles(files, schema, progress)
+        return ReadFiles(files, schema)
     for path in files:
         paths.check_readable(path)
     if arrow:
-        return _duckdb_engine(files, schema, progress)
+        return _duckdb_engine(files, schema)
     records, plain = zip(*map(_outline, files), strict=True)
     large = len(schema) * sum(records) >= FEWEST_CELLS and all(plain)
     # Programs that write directories also write files without records.
     full = [path for path, n_records in zip(files, records, strict=True) if n_records]
     if by_path or (large and find_spec("duckdb")):
-        return _duckdb_engine(full or files[:1], schema, progress)
-    return ReadFiles(full or files[:1], schema, progress)
+        return _duckdb_engine(full or files[:1], schema)
+    return ReadFiles(full or files[:1], schema)
 
 
 def _outline(path: Path) -> tuple[int, bool]:
@@ -162,13 +158,13 @@ def _outline(path: Path) -> tuple[int, bool]:
     return int(metadata.num_rows), plain
 
 
-def _duckdb_engine(files: Sequence[Path], schema: Schema, progress: Progress | None) -> CountEngine:
+def _duckdb_engine(files: Sequence[Path], schema: Schema) -> CountEngine:
     with optional_imports():
         from tacit.records.duckdb_engine import DuckDBFiles
-    return DuckDBFiles(files, schema, progress)
+    return DuckDBFiles(files, schema)
 
 
-def _remote_engine(records: Any, schema: Schema, progress: Progress | None) -> CountEngine:
+def _remote_engine(records: Any, schema: Schema) -> CountEngine:
     with optional_imports():
         from tacit.records.ibis_engine import IbisRecords, SparkRecords, table_of_spark
     if type(records).__module__.startswith("pyspark"):
@@ -176,17 +172,15 @@ def _remote_engine(records: Any, schema: Schema, progress: Progress | None) -> C
     if not hasattr(records, "schema") or not hasattr(records, "group_by"):
         raise DataError(f"records are of type {type(records).__name__}; need a table")
     spark = records.get_backend().name == "pyspark"
-    return (SparkRecords if spark else IbisRecords)(records, schema, progress)
+    return (SparkRecords if spark else IbisRecords)(records, schema)
 
 
 class ReadFiles(CountEngine):
     """Files that are read one after the other; it takes the memory of one batch."""
 
-    def __init__(
-        self, files: Sequence[Path], schema: Schema, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, files: Sequence[Path], schema: Schema) -> None:
         super().__init__(schema)
-        self.files, self._progress = list(files), progress
+        self.files = list(files)
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)

@@ -20,7 +20,7 @@ from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, TacitError, unknown
-from tacit.records import Progress, queries
+from tacit.records import queries
 from tacit.records.keys import key_runs
 from tacit.records.patterns import NO_RECORDS, BlockTable
 from tacit.records.queries import ColumnKind
@@ -35,9 +35,9 @@ BLOCK = 1 << 17  # records
 class IbisRecords(queries.QueryEngine):
     """The records of an Ibis table: columns are found by name, others are ignored."""
 
-    def __init__(self, table: Any, schema: Schema, progress: Progress | None = None) -> None:
+    def __init__(self, table: Any, schema: Schema) -> None:
         super().__init__(schema)
-        self._table, self._progress = table, progress
+        self._table = table
         with self._running():
             types = table.schema()
         for name in schema.names:
@@ -95,8 +95,7 @@ class IbisRecords(queries.QueryEngine):
             cancel = backend.con.interrupt
         else:  # Spark cancels its jobs itself
             return expression.to_pyarrow()
-        tell = self._progress or (lambda _: None)
-        return queries.cancellable(expression.to_pyarrow, cancel, lambda: tell(math.nan))
+        return queries.cancellable(expression.to_pyarrow, cancel, lambda: self._progress(math.nan))
 
     def _refuse(self) -> NoReturn:
         """Raise the error for a cell that has no category."""

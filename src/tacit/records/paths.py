@@ -159,8 +159,10 @@ def _has_records(path: Path, root: Path) -> bool:
     return not hidden and path.is_file() and path.name.lower().endswith((*SUFFIXES, *ARROW))
 
 
+def silent(done: float) -> None:
+    """The progress of work that nobody watches."""
+
+
 def file_progress(progress: Progress | None, i: int, n_files: int) -> Progress:
     """The progress of file i as that of all files."""
-    if progress is None:
-        return lambda _: None
-    return lambda done: progress((i + done) / n_files)
+    return silent if progress is None else lambda done: progress((i + done) / n_files)

@@ -31,6 +31,7 @@ from tacit.output.number_text import number_of
 from tacit.records import keys
 from tacit.records.keys import Counts
 from tacit.records.memory_limit import limited
+from tacit.records.paths import Progress, silent
 from tacit.records.sample import SampleRows
 
 #: A table of numbers from a block of codes, records x attributes; it must be picklable.
@@ -369,6 +370,12 @@ class CountEngine(ABC):
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
+        self._progress: Progress = silent
+
+    def telling(self, progress: Progress | None) -> CountEngine:
+        """The same engine, which calls `progress` with the share of the work that is done."""
+        self._progress = progress or silent
+        return self
 
     @abstractmethod
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
