@@ -42,6 +42,7 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.channel import Channel
 from tacit.core.channel.channel import Target
+from tacit.core.channel.numbers import ratio_product
 from tacit.core.design import Design, Group
 from tacit.errors import DataError
 
@@ -148,15 +149,11 @@ class DesignReports:
     def __init__(self, design: Design, seen: Sequence[Group] | None = None, waves: int = 1) -> None:
         self._design = design
         groups = design.groups if seen is None else seen
-        self._channels = {
-            group: group.coin.channel(design.attributes_of(group)) for group in groups
-        }
+        self._channels = {g: g.coin.channel(design.attributes_of(g)) for g in groups}
         channels = [*self._channels.values()] * waves
         self._kinds = Counter(experiments_of(channel) for channel in channels)
-        self._erased = float(
-            math.prod((channel.overlap for channel in channels), start=Fraction(1))
-        )
-        self._ratio = _product(channel.ratio for channel in channels)
+        self._erased = float(math.prod((c.overlap for c in channels), start=Fraction(1)))
+        self._ratio = ratio_product(channel.ratio for channel in channels)
         self._pairs: dict[tuple[str, int, int], tuple[Experiment, ...]] = {}
 
     def _pair(self, name: str, channel: Channel, target: Target) -> tuple[Experiment, ...]:
@@ -210,15 +207,9 @@ def _two(
     if first <= 0 and second <= 0:
         return accuracy, drawn
     for choice in _choices(experiments, others):
-        joint_first, joint_second = _outcomes(choice, first, second)
-        accuracy = max(accuracy, math.fsum(np.maximum(joint_first, joint_second)))
-        drawn = max(
-            drawn,
-            math.fsum(
-                (joint_first * joint_first + joint_second * joint_second)
-                / (joint_first + joint_second)
-            ),
-        )
+        a, b = _outcomes(choice, first, second)
+        accuracy = max(accuracy, math.fsum(np.maximum(a, b)))
+        drawn = max(drawn, math.fsum((a * a + b * b) / (a + b)))
     return accuracy, drawn
 
 
@@ -229,10 +220,7 @@ def _choices(experiments: tuple[Experiment, ...], others: Others) -> Iterator[Ch
         start=len(experiments),
     )
     if number > _MOST_CHOICES:
-        yield (
-            (envelope(experiments), 1),
-            *((envelope(options), count) for options, count in others),
-        )
+        yield tuple((envelope(options), count) for options, count in ((experiments, 1), *others))
         return
     kinds = [list(combinations_with_replacement(options, count)) for options, count in others]
     for chosen in experiments:
@@ -265,13 +253,8 @@ def _merged(first: Array, second: Array) -> tuple[Array, Array]:
     order = np.argsort(posterior, kind="stable")
     first, second, posterior = first[order], second[order], posterior[order]
     label = np.concatenate([[0], np.cumsum(np.diff(posterior) > _SAME)])
-    merged_first: Array = np.bincount(label, first).astype(np.float64)
-    merged_second: Array = np.bincount(label, second).astype(np.float64)
-    return (
-        _spread(merged_first, merged_second)
-        if merged_first.size > _MOST_OUTCOMES
-        else (merged_first, merged_second)
-    )
+    first, second = (np.bincount(label, x).astype(np.float64) for x in (first, second))
+    return _spread(first, second) if first.size > _MOST_OUTCOMES else (first, second)
 
 
 def _spread(first: Array, second: Array) -> tuple[Array, Array]:
@@ -281,9 +264,8 @@ def _spread(first: Array, second: Array) -> tuple[Array, Array]:
     low = np.minimum(np.floor(position), _MOST_OUTCOMES - 2)
     share = position - low
     where = low.astype(np.intp)
-    mass = np.bincount(where, total * (1 - share), _MOST_OUTCOMES) + np.bincount(
-        where + 1, total * share, _MOST_OUTCOMES
-    )
+    mass = np.bincount(where, total * (1 - share), _MOST_OUTCOMES)
+    mass = mass + np.bincount(where + 1, total * share, _MOST_OUTCOMES)
     grid = np.arange(_MOST_OUTCOMES) / (_MOST_OUTCOMES - 1)
     possible = mass > 0
     return (mass * grid)[possible], (mass * (1 - grid))[possible]
@@ -294,29 +276,15 @@ def _ratio(experiments: tuple[Experiment, ...], others: Others, answer: int) -> 
     """The largest likelihood ratio of all groups in favour of one answer; None if unbounded."""
     ratios = [(_largest_ratio(options, answer), count) for options, count in others]
     powers = [None if ratio is None else ratio**count for ratio, count in ratios]
-    return _product([_largest_ratio(experiments, answer), *powers])
+    return ratio_product([_largest_ratio(experiments, answer), *powers])
 
 
 def _largest_ratio(experiments: tuple[Experiment, ...], answer: int) -> Fraction | None:
     """The largest likelihood ratio in favour of one answer; None if unbounded."""
-    pairs = [
-        (outcome[answer], outcome[1 - answer])
-        for experiment in experiments
-        for outcome in experiment
-    ]
+    pairs = [(o[answer], o[1 - answer]) for experiment in experiments for o in experiment]
     if any(other == 0 and likelihood > 0 for likelihood, other in pairs):
         return None
     return max(likelihood / other for likelihood, other in pairs if other > 0)
-
-
-def _product(ratios: Iterable[Fraction | None]) -> Fraction | None:
-    """The product; None if any is unbounded."""
-    total = Fraction(1)
-    for ratio in ratios:
-        if ratio is None:
-            return None
-        total *= ratio
-    return total
 
 
 def _posterior(share: float, ratio: Fraction | None) -> float:

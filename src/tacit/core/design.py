@@ -24,7 +24,7 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.channel import Channel, Coin, coin_from_dict
 from tacit.core.channel.linear_maps import WORST_CONDITION, Linear, chain
-from tacit.core.channel.numbers import sum_up
+from tacit.core.channel.numbers import ratio_product, sum_up
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.conditions import QuestionCondition, conditions_of
 from tacit.core.schema import Attribute, Label, Schema
@@ -67,9 +67,7 @@ class ProductChannel:
     @property
     def ratio(self) -> Fraction | None:
         """Largest within-row ratio; those of the groups multiply."""
-        ratios = [factor.channel.ratio for factor in self.factors]
-        finite = [ratio for ratio in ratios if ratio is not None]
-        return math.prod(finite, start=Fraction(1)) if len(finite) == len(ratios) else None
+        return ratio_product(factor.channel.ratio for factor in self.factors)
 
     @property
     def epsilon(self) -> float:
@@ -103,40 +101,32 @@ class ProductChannel:
 
     def disguised(self, distribution: Array) -> Array:
         """The reported table that a true table leads to."""
-        maps = [factor.channel.forward for factor in self.factors]
-        return self.to_reported(maps, distribution)
+        return self.to_reported([f.channel.forward for f in self.factors], distribution)
 
     def to_reported(self, maps: Sequence[Linear], table: Array) -> Array:
         """Apply one map a group, from true axes to reported axes."""
-        inward = [factor.true_axes for factor in self.factors]
-        outward = [factor.reported_axes for factor in self.factors]
-        return apply(maps, table, inward, outward, self.reported.sizes)
+        axes = [(factor.true_axes, factor.reported_axes) for factor in self.factors]
+        return apply(maps, table, axes, self.reported.sizes)
 
     def to_true(self, maps: Sequence[Linear], table: Array) -> Array:
         """Apply one map a group, from reported axes to true axes."""
-        inward = [factor.reported_axes for factor in self.factors]
-        outward = [factor.true_axes for factor in self.factors]
-        return apply(maps, table, inward, outward, self.true.sizes)
+        axes = [(factor.reported_axes, factor.true_axes) for factor in self.factors]
+        return apply(maps, table, axes, self.true.sizes)
 
     @property
     def matrix(self) -> Array:
         """All entries, cells flattened with the last attribute running fastest."""
-        cells = math.prod(self.true.sizes)
-        unit = np.eye(cells).reshape(*self.true.sizes, cells)
-        columns = [self.disguised(unit[..., j]).ravel() for j in range(cells)]
-        return np.stack(columns, axis=1)
+        units = np.eye(math.prod(self.true.sizes)).reshape(-1, *self.true.sizes)
+        return np.stack([self.disguised(unit).ravel() for unit in units], axis=1)
 
 
 def apply(
-    maps: Sequence[Linear],
-    table: Array,
-    inward: Sequence[Axes],
-    outward: Sequence[Axes],
-    shape: tuple[int, ...],
+    maps: Sequence[Linear], table: Array, axes: Sequence[tuple[Axes, Axes]], shape: tuple[int, ...]
 ) -> Array:
-    """Apply kron(maps): map i takes the axes inward[i] to the axes outward[i] of the result."""
-    before = [axis for axes in inward for axis in axes]
-    return arranged(chain(maps, table.transpose(before).reshape(-1, 1)), outward, shape)
+    """Apply kron(maps): map i takes the axes axes[i][0] to the axes axes[i][1] of the result."""
+    before = [axis for inward, _ in axes for axis in inward]
+    flat = chain(maps, table.transpose(before).reshape(-1, 1))
+    return arranged(flat, [outward for _, outward in axes], shape)
 
 
 def arranged(flat: Array, groups: Sequence[Axes], shape: tuple[int, ...]) -> Array:
@@ -158,16 +148,15 @@ class Group:
     coin: Coin
 
     def __init__(self, attributes: Sequence[str], coin: Coin) -> None:
-        if isinstance(attributes, str) or not isinstance(attributes, Iterable):
-            raise DesignError(f"a group needs a list of attribute names, got {attributes!r}")
+        unlisted = isinstance(attributes, str) or not isinstance(attributes, Iterable)
+        names = () if unlisted else tuple(attributes)
+        if not names or not all(isinstance(name, str) for name in names):
+            came = attributes if unlisted else list(names)
+            raise DesignError(f"a group needs a list of attribute names, got {came!r}")
         if not isinstance(coin, Coin):
             raise DesignError(f"a group needs a coin such as related(theta=0.7), got {coin!r}")
-        object.__setattr__(self, "attributes", tuple(attributes))
+        object.__setattr__(self, "attributes", names)
         object.__setattr__(self, "coin", coin)
-        if not self.attributes or not all(isinstance(name, str) for name in self.attributes):
-            raise DesignError(
-                f"a group needs a list of attribute names, got {list(self.attributes)}"
-            )
 
     @property
     def disguised(self) -> bool:
@@ -196,12 +185,11 @@ class Design:
         groups: Sequence[Group],
         asked_if: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        if not isinstance(schema, Schema) or not isinstance(groups, Iterable):
+        listed = tuple(groups) if isinstance(groups, Iterable) else (None,)
+        if not isinstance(schema, Schema) or not all(isinstance(g, Group) for g in listed):
             raise DesignError("a design needs a Schema and a list of Groups")
         object.__setattr__(self, "schema", schema)
-        object.__setattr__(self, "groups", tuple(groups))
-        if not all(isinstance(group, Group) for group in self.groups):
-            raise DesignError("a design needs a Schema and a list of Groups")
+        object.__setattr__(self, "groups", listed)
         _check_partition(schema, self.groups)
         for group in self.groups:
             try:
@@ -340,9 +328,7 @@ class Design:
         groups, answers = len(self.groups), len(self.schema)
         size = f"{number_of(answers, 'attribute')} in {number_of(groups, 'group')}"
         title = f"Design: {size}; epsilon of a record: {rounding.epsilon(self.epsilon)}"
-        conditional = [
-            f"{condition.attribute} is asked if {condition}" for condition in self.conditions
-        ]
+        conditional = [f"{c.attribute} is asked if {c}" for c in self.conditions]
         note = "\n".join([*self.report_meanings, *conditional, f"fingerprint {self.fingerprint}"])
         return Table(
             ("attribute", "categories", "group", "coin", "epsilon"), rows, title, "llrlr", note

@@ -310,7 +310,7 @@ def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
     """Apply one map per group from the reported table to the table asked for."""
     inward = [factor.reported_axes for factor in problem.channel.factors]
     shape = tuple(a.size for a in problem.attributes)
-    return apply(maps, reported, inward, _requested_axes(problem), shape)
+    return apply(maps, reported, list(zip(inward, _requested_axes(problem), strict=True)), shape)
 
 
 def _score(problem: TableProblem, maps: list[Linear], value: Array) -> ScoreTest:

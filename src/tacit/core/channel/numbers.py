@@ -122,6 +122,13 @@ def log_up(ratio: Fraction | None) -> float:
         return nearest if Decimal(nearest) >= above else math.nextafter(nearest, math.inf)
 
 
+def ratio_product(ratios: Iterable[Fraction | None]) -> Fraction | None:
+    """The product of ratios; None, which is no limit, if any of them is."""
+    factors = list(ratios)
+    bounded = [ratio for ratio in factors if ratio is not None]
+    return math.prod(bounded, start=Fraction(1)) if len(bounded) == len(factors) else None
+
+
 def sum_up(terms: Iterable[float]) -> float:
     """Sum of floats, rounded up."""
     summands = list(terms)
