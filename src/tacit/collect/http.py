@@ -8,16 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
-from starlette.types import Receive, Scope
+from starlette.types import Receive, Scope, Send
 
 from tacit.collect.page import import_map, integrity
 from tacit.collect.store import Outcome
-
-if TYPE_CHECKING:
-    from starlette.types import Send
-
 
 Header = tuple[bytes, bytes]
 
@@ -99,15 +94,14 @@ class File:
     """A file that does not change while the server runs, with an ETag."""
 
     def __init__(self, kind: str, body: bytes, cache: Header = REVALIDATED) -> None:
-        tag = entity_tag(body).encode()
-        caching = (cache, (b"etag", tag))
-        self._tag = tag
+        self._tag = entity_tag(body).encode()
+        caching = (cache, (b"etag", self._tag))
         self._whole = HttpResponse(200, kind, body, caching)
         self._unchanged = HttpResponse(UNCHANGED, "", b"", caching)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [value for name, value in scope["headers"] if name == b"if-none-match"]
-        tags = [tag.strip().removeprefix(b"W/") for tag in b",".join(headers).split(b",")]
+        known = header(scope, b"if-none-match") or b""
+        tags = [tag.strip().removeprefix(b"W/") for tag in known.split(b",")]
         response = self._unchanged if self._tag in tags else self._whole
         await response(scope, receive, send)
 
@@ -143,12 +137,8 @@ class ProblemType:
 
     def content(self, detail: str | None = None) -> dict[str, str | int]:
         """The problem details."""
-        members: dict[str, str | int] = {
-            "type": self.name,
-            "title": self.title,
-            "status": self.status,
-        }
-        return members if detail is None else {**members, "detail": detail}
+        about = {} if detail is None else {"detail": detail}
+        return {"type": self.name, "title": self.title, "status": self.status, **about}
 
     def with_detail(self, detail: str | None, wait: int | None = None) -> HttpResponse:
         """The response with what is wrong in this case."""

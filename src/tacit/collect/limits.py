@@ -31,7 +31,9 @@ _WIDE_BYTES, _NARROW_BYTES = 6, 8
 
 def prefixes(address: str) -> tuple[Prefix, ...]:
     """The networks of an address: itself for IPv4, its /48 and /64 for IPv6."""
-    parsed = _known(address)
+    parsed = _parsed(address)
+    if isinstance(parsed, IPv6Address):  # or the IPv4 address that it carries
+        parsed = parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else parsed)
     if parsed is None:
         return ((address.encode("utf-8", "replace"), 1),)
     if isinstance(parsed, IPv4Address):
@@ -73,15 +75,6 @@ def _without_port(named: str) -> str:
     if named.startswith("["):
         return named[1:].partition("]")[0]
     return named.partition(":")[0] if named.count(":") == 1 else named
-
-
-def _known(address: str) -> IPv4Address | IPv6Address | None:
-    """An address, or the IPv4 address that it carries; None if it is not an address."""
-    parsed = _parsed(address)
-    if parsed is None or isinstance(parsed, IPv4Address):
-        return parsed
-    teredo = parsed.teredo
-    return parsed.sixtofour or (teredo[1] if teredo else parsed)
 
 
 def _parsed(address: str) -> IPv4Address | IPv6Address | None:
@@ -139,19 +132,15 @@ class FixedWindow:
 
     def count(self, key: bytes) -> None:
         """Count one."""
-        now = self._clock()
-        count, end = self._counts.get(key, (0, 0.0))
+        now, counts = self._clock(), self._counts
+        count, end = counts.get(key, (0, 0.0))
         if end <= now:
-            self._counts.pop(key, None)
-            self._drop_oldest(now)
+            counts.pop(key, None)
+            # Drop the windows that have ended, and the oldest if there are too many.
+            while counts and (len(counts) >= MOST_KEYS or next(iter(counts.values()))[1] <= now):
+                counts.popitem(last=False)
             count, end = 0, now + self._limit.seconds
-        self._counts[key] = (count + 1, end)
-
-    def _drop_oldest(self, now: float) -> None:
-        """Drop the windows that have ended, and the oldest if there are too many."""
-        counts = self._counts
-        while counts and (len(counts) >= MOST_KEYS or next(iter(counts.values()))[1] <= now):
-            counts.popitem(last=False)
+        counts[key] = (count + 1, end)
 
     def __len__(self) -> int:
         return len(self._counts)

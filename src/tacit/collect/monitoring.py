@@ -36,13 +36,17 @@ class Metrics(Collector):
         self._queue = Gauge(
             "tacit_queue_length", "Responses waiting to be stored.", registry=self.registry
         )
-        self.commit_seconds = Histogram(
+        self._commit_seconds = Histogram(
             "tacit_commit_seconds",
             "Time to make a batch of responses durable.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         ProcessCollector(registry=self.registry)
+
+    def committed(self, n: int, seconds: float) -> None:
+        """A batch of n responses was made durable in so many seconds."""
+        self._commit_seconds.observe(seconds)
 
     def count(self, outcome: str) -> None:
         """Count a submission by its outcome; only called from the event loop."""
@@ -51,7 +55,7 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """The submissions, for the registry; locked counters would cost ten times as much."""
         family = CounterMetricFamily(
-            "tacit_submissions", "Submissions by outcome.", labels=["outcome"]
+            "tacit_submissions", "Submissions by outcome.", None, ["outcome"]
         )
         for outcome, count in self._outcomes.items():
             family.add_metric([outcome], count)

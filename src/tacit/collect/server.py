@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.types import ASGIApp
@@ -97,10 +98,6 @@ class RunningService:
         """The state of a survey; None if the database does not answer."""
         return await self._read(self.store.state, survey)
 
-    async def link_usable(self, survey: str, token: str) -> bool | None:
-        """Whether a one-time link can still be used; None if the database does not answer."""
-        return await self._read(self.store.link_usable, survey, token)
-
     async def _read(self, read: Callable[..., Read], *arguments: Any) -> Read | None:
         """What the store reads in another thread; None if the database does not answer."""
         if not self.writer.ready:
@@ -145,7 +142,7 @@ class RunningService:
                 rate=None if limit is None else AddressRateLimit(limit, proxies),
                 link_rate=None if limit is None else AddressRateLimit(limit, proxies),
                 open_limit=parse_limit(self.settings.open_rate),
-                link_usable=self.link_usable,
+                link_usable=partial(self._read, self.store.link_usable),
                 state=CachedState(self.state),
                 ready=self.ready,
                 newer=self.newer,
@@ -221,12 +218,7 @@ def _running(
                 "tacit survey publish wrote"
             )
         metrics = Metrics()
-        writer = Writer(
-            store,
-            settings.queue_length,
-            settings.batch,
-            watch=lambda _, seconds: metrics.commit_seconds.observe(seconds),
-        )
+        writer = Writer(store, settings.queue_length, settings.batch, watch=metrics.committed)
         metrics.watch_queue(lambda: writer.waiting)
         try:
             yield RunningService(store, surveys, settings, metrics, writer)

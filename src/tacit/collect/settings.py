@@ -131,7 +131,10 @@ def settings(flags: Mapping[str, Any], config: Path | None = None) -> ServiceSet
     """
     given = {name: value for name, value in flags.items() if value is not None}
     named = config or os.environ.get(CONFIG)
-    from_file = _read_toml(Path(named)) if named else {}
+    try:
+        from_file = tomllib.loads(read_text(named)) if named else {}
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{named}: not TOML: {error}") from None
     from_environment = EnvSettingsSource(ServiceSettings)()
     merged = {**from_file, **from_environment, **given}
     try:
@@ -156,10 +159,3 @@ def option(name: str) -> str:
 def variable(name: str) -> str:
     """The environment variable of a setting."""
     return PREFIX + name.upper()
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FileError(f"{path}: not TOML: {error}") from None

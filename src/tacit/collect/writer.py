@@ -279,7 +279,7 @@ class Writer:
         if batch:
             self._answer(batch, Unavailable(self.failure))
         self._refuse_waiting()
-        self.store.break_connections()
+        self.store.database.break_connections()
 
     def _late_tidying(self) -> None:
         """Erasing may take long, but nobody waits for it longer than for a write.

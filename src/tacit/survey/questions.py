@@ -60,7 +60,7 @@ class _Question(SurveyPart):
     @property
     def answers(self) -> tuple[str, ...]:
         """The names of the answers to choose from."""
-        return self.fixed_answers
+        return getattr(self, "categories", self.fixed_answers)
 
     @property
     def ordered(self) -> bool:
@@ -75,7 +75,10 @@ class _Question(SurveyPart):
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes that are reported; "does not apply" is the last of their categories."""
         attributes = self._answered()
-        return attributes if self.asked_if is None else tuple(map(_conditional, attributes))
+        if self.asked_if is None:
+            return attributes
+        # One more category; numbers are given as ranges then.
+        return tuple(Attribute(a.name, [*a.categories, DOES_NOT_APPLY]) for a in attributes)
 
     def _answered(self) -> tuple[Attribute, ...]:
         """The attributes if everybody is asked."""
@@ -106,10 +109,6 @@ class Choice(_Question):
     @property
     def ordered(self) -> bool:
         return self.kind == "ordered"
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return self.categories
 
 
 class Number(_Question):
@@ -158,10 +157,6 @@ class Multiple(_Question):
 
     kind: Literal["multiple"]
     categories: OneOrMore[Name] = Field(max_length=MOST_CATEGORIES)
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        return self.categories
 
     def _answered(self) -> tuple[Attribute, ...]:
         return tuple(Attribute(f"{self.name}.{category}", YES_NO) for category in self.categories)
@@ -234,11 +229,6 @@ class Control(SurveyPart):
 
     question: Name
     distribution: TwoOrMore[Exact] = Field(description="Known shares of its categories.")
-
-
-def _conditional(attribute: Attribute) -> Attribute:
-    """The attribute with one more category; numbers are given as ranges then."""
-    return Attribute(attribute.name, [*attribute.categories, DOES_NOT_APPLY])
 
 
 def _ranges(edges: tuple[float, ...]) -> tuple[str, ...]:

@@ -427,10 +427,6 @@ class Store:
                 self._release()
             raise
 
-    def break_connections(self) -> None:
-        """Break all connections, from any thread: waiting calls then fail."""
-        self.database.break_connections()
-
     # Order -------------------------------------------------------------------------------------
 
     def wants_tidying(self, today: date) -> bool:
