@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def _usable_links(connection: Connection, number: int, hashes: Iterable[bytes]) 
 
 
 class BatchInsert:
-    """Inserts batches into one database.
+    """Inserts one batch into a store, by the connection of its server.
 
     Nearly always all responses to a survey are new and may be stored: offer them to the database as
     a whole. If it stores none of them, look up what is stored, decide each response, and offer
@@ -47,93 +48,75 @@ class BatchInsert:
     between two statements, and no statement fails: PostgreSQL would log the id and the time of day.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._registered: dict[str, tuple[int, Survey]] = {}
+    def __init__(self, store: Store, connection: Connection, today: date) -> None:
+        self._store, self._connection, self._today = store, connection, today
 
-    def insert_batch(
-        self, connection: Connection, batch: Sequence[Response], today: date
-    ) -> list[Outcome]:
+    def insert(self, batch: Sequence[Response]) -> list[Outcome]:
         """The outcome of each response; durable."""
         by_survey: dict[str, list[Response]] = {}
-        for response in batch:
+        for response in sorted(batch, key=attrgetter("survey")):  # everybody locks in this order
             by_survey.setdefault(response.survey, []).append(response)
-        ordered = sorted(by_survey)  # everybody locks surveys in this order
-        offers = {
-            survey: offer
-            for survey in ordered
-            if (offer := self._offer(connection, survey, by_survey[survey], today)) is not None
-        }
-        stored = set[str]()
-        if offers:
-            whole = self._database.insert_together(connection, list(offers.values()))
-            stored = set(compress(offers, whole))
-        if len(stored) == len(ordered):
+        offers = {survey: self._offer(survey, sent) for survey, sent in by_survey.items()}
+        allowed = {survey: offer for survey, offer in offers.items() if offer is not None}
+        whole = self._insert_together(list(allowed.values())) if allowed else []
+        stored = set(compress(allowed, whole))
+        if len(stored) == len(by_survey):
             return [Outcome.STORED] * len(batch)
         outcomes = {
-            survey: iter([Outcome.STORED] * len(sent))
-            if survey in stored
-            else self._decided(connection, survey, sent, today)
-            for survey, sent in sorted(by_survey.items())
+            survey: repeat(Outcome.STORED) if survey in stored else self._decided(survey, sent)
+            for survey, sent in by_survey.items()
         }
         return [next(outcomes[response.survey]) for response in batch]
 
-    def _offer(
-        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
-    ) -> NewRows | None:
+    def _insert_together(self, offers: list[NewRows]) -> list[bool]:
+        return self._store.database.insert_together(self._connection, offers)
+
+    def _offer(self, survey: str, sent: Sequence[Response]) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
-        registered = self.registered(connection, survey)
+        registered = self._store.registered(self._connection, survey)
         if registered is None:
             return None
         ledger = Ledger(registered[1], False, 0, {}, _hashes(sent))
-        if any(ledger.take(response, today) is not Outcome.STORED for response in sent):
+        if any(ledger.take(response, self._today) is not Outcome.STORED for response in sent):
             return None
-        return _new_rows(registered[0], today, ledger)
+        return self._new_rows(registered[0], ledger)
 
-    def _decided(
-        self, connection: Connection, survey: str, sent: Sequence[Response], today: date
-    ) -> Iterator[Outcome]:
+    def _decided(self, survey: str, sent: Sequence[Response]) -> Iterator[Outcome]:
         """Store the responses to a survey that may be stored; the outcome of each.
 
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        registered = self.registered(connection, survey)
+        registered = self._store.registered(self._connection, survey)
         if registered is None:
             return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
         for _ in range(len(sent) + 1):
-            ledger = self._ledger(connection, *registered, sent)
-            outcomes = [ledger.take(response, today) for response in sent]
-            new = _new_rows(registered[0], today, ledger)
-            if not new.rows or self._database.insert_together(connection, [new]) == [True]:
+            ledger = self._ledger(*registered, sent)
+            outcomes = [ledger.take(response, self._today) for response in sent]
+            new = self._new_rows(registered[0], ledger)
+            if not new.rows or self._insert_together([new]) == [True]:
                 return iter(outcomes)
-        raise Unavailable(f"{self._database.shown}: others keep storing the same responses")
+        shown = self._store.database.shown
+        raise Unavailable(f"{shown}: others keep storing the same responses")
 
-    def _ledger(
-        self, connection: Connection, number: int, survey: Survey, sent: Sequence[Response]
-    ) -> Ledger:
+    def _ledger(self, number: int, survey: Survey, sent: Sequence[Response]) -> Ledger:
         """What is stored now. Codes are read last, so a used link is found with its response."""
         counts = select(surveys.c.closed, surveys.c.records).where(surveys.c.number == number)
         ids = [values.id_of(response) for response in sent]
         stored = select(responses.c.id, responses.c.codes).where(responses.c.survey == number)
-        with connection.begin():
-            usable = _usable_links(connection, number, _hashes(sent))
-            closed, records = connection.execute(counts).one()
-            codes = {
-                row.id: row.codes
-                for row in connection.execute(stored.where(responses.c.id.in_(ids)))
-            }
+        with self._connection.begin():
+            usable = _usable_links(self._connection, number, _hashes(sent))
+            closed, records = self._connection.execute(counts).one()
+            rows = self._connection.execute(stored.where(responses.c.id.in_(ids)))
+            codes = {row.id: row.codes for row in rows}
         return Ledger(survey, bool(closed), records, codes, usable)
 
-    def registered(self, connection: Connection, survey: str) -> tuple[int, Survey] | None:
-        """The number and the content of a survey, which never change; None if it is unknown."""
-        if survey not in self._registered:
-            with nullcontext() if connection.in_transaction() else connection.begin():
-                row = find(connection, survey)
-            if row is None or row["published"] == DELETED:
-                return None
-            self._registered[survey] = row["number"], _parsed(row["published"]).survey
-        return self._registered[survey]
+    def _new_rows(self, number: int, ledger: Ledger) -> NewRows:
+        """Rows in the order of their ids and links in that of their hashes, not of arrival."""
+        day, rows = self._today.isoformat(), sorted(ledger.stored)
+        sums = sql_tables.checksums(ledger.survey.fingerprint, day, rows)
+        whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
+        return NewRows(number, day, whole, sorted(ledger.spent), ledger.survey.quota)
 
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
@@ -146,14 +129,6 @@ def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping 
 def _hashes(sent: Sequence[Response]) -> set[bytes]:
     """The hashes of the tokens that were sent."""
     return {token for response in sent if (token := values.hash_of(response)) is not None}
-
-
-def _new_rows(number: int, today: date, ledger: Ledger) -> NewRows:
-    """Rows in the order of their ids and links in that of their hashes, not of arrival."""
-    day, rows = today.isoformat(), sorted(ledger.stored)
-    sums = sql_tables.checksums(ledger.survey.fingerprint, day, rows)
-    whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
-    return NewRows(number, day, whole, sorted(ledger.spent), ledger.survey.quota)
 
 
 #: A text that was stored before a crash is sent again with the same id.
@@ -188,7 +163,7 @@ class Store:
     ) -> None:
         self.database: Database = database(url, must_exist)
         self.write_seconds = self.database.write_seconds = write_seconds
-        self._batch_insert = BatchInsert(self.database)
+        self._registered: dict[str, tuple[int, Survey]] = {}
         self._held: Connection | None = None
         self._rested_on: date | None = None
         self._retry_after = 0.0  # on the monotonic clock, if an erasure failed
@@ -226,6 +201,16 @@ class Store:
                 connection.execute(insert(surveys).values(**new, records=0, settled=0, issued=0))
             elif row["published"] == DELETED:
                 _set(connection, row["number"], **content)
+
+    def registered(self, connection: Connection, survey: str) -> tuple[int, Survey] | None:
+        """The number and the content of a survey, which never change; None if it is unknown."""
+        if survey not in self._registered:
+            with nullcontext() if connection.in_transaction() else connection.begin():
+                row = find(connection, survey)
+            if row is None or row["published"] == DELETED:
+                return None
+            self._registered[survey] = row["number"], _parsed(row["published"]).survey
+        return self._registered[survey]
 
     def published(self, known: Collection[str] = ()) -> tuple[Published, ...]:
         """The surveys in the order of registration, without those with known fingerprints."""
@@ -278,7 +263,7 @@ class Store:
         """The state of a survey from its counters, which is cheap; a deleted one is closed."""
         with self.database.reading() as connection:
             row = self._row(connection, fingerprint, deleted=True)
-            registered = self._batch_insert.registered(connection, fingerprint)
+            registered = self.registered(connection, fingerprint)
         records, issued = row["records"], row["issued"]
         # Each record of an invited survey took a link.
         spent = records if registered is not None and registered[1].invited else 0
@@ -287,7 +272,7 @@ class Store:
     def link_usable(self, fingerprint: str, token: str) -> bool:
         """Whether a one-time link was issued and not used; only reads."""
         with self.database.reading() as connection:
-            registered = self._batch_insert.registered(connection, fingerprint)
+            registered = self.registered(connection, fingerprint)
             hashes = [values.token_hash(fingerprint, token)]
             return registered is not None and bool(_usable_links(connection, registered[0], hashes))
 
@@ -348,7 +333,7 @@ class Store:
         transaction is unknown, and each response may be sent again with its key.
         """
         with self._writing() as connection:
-            outcomes = self._batch_insert.insert_batch(connection, batch, today)
+            outcomes = BatchInsert(self, connection, today).insert(batch)
             self._write_texts(connection, batch, outcomes)
             stored = Counter(
                 response.survey
@@ -374,7 +359,7 @@ class Store:
         rows = []
         for response, outcome in zip(batch, outcomes, strict=True):
             if response.texts and outcome.acknowledged:
-                registered = self._batch_insert.registered(connection, response.survey)
+                registered = self.registered(connection, response.survey)
                 assert registered is not None, "it is acknowledged"
                 rows += [{"survey": registered[0], **text._asdict()} for text in response.texts]
         if rows:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tacit.survey import Survey
 if TYPE_CHECKING:
     from tacit.core.arrays import Codes
 
+
+#: The days and the stored codes of some records.
+DaysAndCodes: TypeAlias = tuple[Sequence[str], Sequence[bytes]]
 
 _BYTES = 16
 #: Records that may be in the order of arrival: fewer than this, or than an eighth if more. This
@@ -193,9 +196,7 @@ def unpacked(stored: Sequence[bytes], reported: Schema) -> Codes:
     return codes
 
 
-def by_day(
-    parts: Iterable[tuple[Sequence[str], Sequence[bytes]]], reported: Schema
-) -> dict[str, Codes]:
+def by_day(parts: Iterable[DaysAndCodes], reported: Schema) -> dict[str, Codes]:
     """Days and stored records, which come in chunks, as an array of codes per day."""
     arrays: dict[str, list[Codes]] = {}
     for days, stored in parts:
