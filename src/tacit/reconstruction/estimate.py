@@ -434,19 +434,11 @@ def linear_estimate(
     estimate = Estimate.of_covariance(attributes, value, covariance, n, "inversion", name)
     if probability:
         estimate = estimate.as_probability(third.reshape(value.shape))
-    return estimate if sample is None else sampled(estimate, parts, sample, true_products)
-
-
-def sampled(
-    simple: Estimate,
-    blocks: Iterable[tuple[Numbers, Numbers]],
-    sample: SampleRows,
-    true_products: Array | None = None,
-) -> Estimate:
-    """An estimate by linear_estimate with the errors of a sample."""
-    weights = np.concatenate([block.reshape(len(counts), -1) for block, counts in blocks])
+    if sample is None:
+        return estimate
+    weights = np.concatenate([block.reshape(len(counts), -1) for block, counts in parts])
     covariance = sample.covariance(weights, true_products)
-    return simple.of_sample(covariance, sample.df, sample.weight_effect)
+    return estimate.of_sample(covariance, sample.df, sample.weight_effect)
 
 
 def mean_and_covariance(

@@ -23,7 +23,6 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, unknown
-from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import EMStep, maximise, squarem
 from tacit.reconstruction.tables import TableProblem, inversion, project
@@ -244,34 +243,34 @@ def _tested(
     df: int,
     table: Array,
 ) -> HypothesisTest:
-    """The test of a statistic of all records; corrected if they are a sample with a design.
+    """The test of a statistic of all records, from the table that the hypothesis makes most likely.
 
-    `table` is the one that the hypothesis makes most likely.
+    In a sample with a design, a statistic computed as if from a simple random sample is a sum of
+    chi-squared variables times the design effects of the contrasts c that the hypothesis excludes,
+
+        eigenvalues of Cov_simple(c)^-1 Cov(c),    in the `df` widest directions
+
+    (Rao & Scott, 1981). The test has their correction (1984): the statistic by the mean effect,
+    with the p-value of an F distribution whose degrees of freedom have Satterthwaite's
+    approximation.
     """
-    n = problem.n_records
+    n, text = problem.n_records, hypothesis.text
     if problem.spread is None:
-        return HypothesisTest.of(hypothesis.text, method, statistic, df, n)
-    effects = design_effects(inversion(problem), hypothesis, table, df)
-    return HypothesisTest.of_effects(
-        hypothesis.text, method, statistic, effects, problem.spread.df, n
-    )
+        return HypothesisTest.of(text, method, statistic, df, n)
+    from scipy.special import fdtrc  # slow to load
 
-
-def design_effects(estimate: Estimate, hypothesis: Hypothesis, table: Array, most: int) -> Array:
-    """Design effects of the contrasts that a hypothesis excludes, in the `most` widest directions.
-
-        eigenvalues of Cov_simple(c)^-1 Cov(c),    c the contrasts of the hypothesis
-
-    A likelihood-ratio or Pearson statistic computed as if from a simple random sample is a sum of
-    chi-squared variables times these (Rao & Scott, 1981).
-    """
+    estimate, slope = inversion(problem), slopes(hypothesis.contrasts, table)
     assert estimate.simple is not None
-    slope = slopes(hypothesis.contrasts, table)
-    variances, directions = _directions(slope @ estimate.simple.covariance @ slope.T, most)
+    variances, directions = _directions(slope @ estimate.simple.covariance @ slope.T, df)
+    if not len(variances):
+        return HypothesisTest.of(text, method, 0.0, 0, n)
     scaled = directions / np.sqrt(variances)
-    return np.asarray(
-        np.linalg.eigvalsh(scaled.T @ (slope @ estimate.covariance @ slope.T) @ scaled)
-    )
+    effects = np.linalg.eigvalsh(scaled.T @ (slope @ estimate.covariance @ slope.T) @ scaled)
+    total = float(effects.sum())
+    free, corrected = total**2 / float((effects**2).sum()), statistic / total
+    pvalue = float(fdtrc(free, free * problem.spread.df, corrected))
+    statistic, df = float(len(effects) * corrected), len(effects)
+    return HypothesisTest(text, f"{method}, Rao-Scott", statistic, df, pvalue, n)
 
 
 def _directions(covariance: Array, most: int) -> tuple[Array, Array]:

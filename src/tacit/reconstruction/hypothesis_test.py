@@ -6,7 +6,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.core.arrays import Array
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
 
@@ -35,32 +34,6 @@ class HypothesisTest(TabularResult):
 
         pvalue = float(chdtrc(df, statistic)) if df > 0 else 1.0
         return cls(hypothesis, method, float(statistic), int(df), pvalue, n_records)
-
-    @classmethod
-    def of_effects(
-        cls,
-        hypothesis: str,
-        method: str,
-        statistic: float,
-        effects: Array,
-        error_df: float,
-        n_records: int,
-    ) -> HypothesisTest:
-        """The test in a sample, where the statistic is a sum of chi-squared times these effects.
-
-        Rao and Scott's correction (1984): the statistic by the mean effect, with the p-value of an
-        F distribution whose degrees of freedom have Satterthwaite's approximation.
-        """
-        if not len(effects):
-            return cls.of(hypothesis, method, 0.0, 0, n_records)
-        from scipy.special import fdtrc  # slow to load
-
-        total = float(effects.sum())
-        df = total**2 / float((effects**2).sum())
-        corrected = statistic / total
-        pvalue = float(fdtrc(df, df * error_df, corrected))
-        name, n = f"{method}, Rao-Scott", len(effects)
-        return cls(hypothesis, name, float(n * corrected), n, pvalue, n_records)
 
     @classmethod
     def of_f(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.conditions import impossible_cells
+from tacit.core.conditions import answers_of, impossible_cells
 from tacit.core.design import Design, check_design
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
@@ -19,24 +19,17 @@ from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import hypotheses, tables
+from tacit.reconstruction import shares as share_functions
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
-from tacit.reconstruction.estimate import Estimate, OnDemand
+from tacit.reconstruction.estimate import Estimate, OnDemand, linear_estimate
 from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
 from tacit.reconstruction.fit import coding_warning, design_fit
 from tacit.reconstruction.hypotheses import Hypothesis, Independence, TestMethod, pearson
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
-from tacit.reconstruction.report_weights import ReportWeights, event_probability
+from tacit.reconstruction.report_weights import ReportWeights, event_probability, event_weights
 from tacit.reconstruction.sampling.error_methods import linearised
 from tacit.reconstruction.sampling.sampled_records import Sampling, count_sampled
-from tacit.reconstruction.shares import (
-    ShareBounds,
-    asked_answers,
-    condition_weights,
-    conditional_shares,
-    joint_probabilities,
-    reported_share,
-    share_bounds,
-)
+from tacit.reconstruction.shares import ShareBounds, conditional_shares
 from tacit.reconstruction.tables import TableProblem, inversion, restricted
 from tacit.records import PatternTable, count_answers, count_reported, with_columns
 from tacit.records.sample import ErrorMethod
@@ -156,9 +149,22 @@ class Reconstruction(TabularResult):
         return replace(share, reported_of=self._reported(event))
 
     def asked(self, attribute: str) -> Estimate:
-        """Distribution of the answers among those to whom a conditional question applies."""
+        """Distribution of the answers among those to whom a conditional question applies.
+
+        It uses the answers that the condition is about: people who gave others were not asked.
+        """
         check_known(self.design, [attribute])
-        return asked_answers(self.design, self.table, attribute, self._answered_by_all)
+        question, conditions = self.design.schema[attribute], self.design.conditions
+        condition = next((c for c in conditions if c.attribute == attribute), None)
+        if condition is None:
+            raise SchemaError(f"{attribute!r} is asked of everybody; use table([{attribute!r}])")
+        names = [attribute, *condition.names]
+        zeros = tables.has_zeros(self.design, names, self._answered_by_all)
+        joint, answers = self.table(names if zeros else [attribute]), answers_of(question)
+        rows = np.eye(question.size)[[question.code(label) for label in answers]]
+        sums = np.repeat(rows, joint.value.size // question.size, axis=1)
+        shares = tables.sums_of_cells(joint, sums, (Attribute(attribute, answers),), "")
+        return conditional_shares(shares, 0, f"P({attribute} | asked)")
 
     def apart_from(self, reports: Collection[str]) -> Reconstruction:
         """The same, but a chain with one of these reports is not estimated together.
@@ -171,9 +177,21 @@ class Reconstruction(TabularResult):
         """The least and the largest probability of an event that missing answers allow."""
         condition = condition_of(self.design, event)
         reports = self.design.channel(self.design.jointly_reported(condition.names)).reported.names
-        weights = self._answered(condition.names)._report_weights
-        events = events_of(self.design, [condition])
-        return share_bounds(self.patterns, weights, events, f"P({condition.text})", reports)
+        complete, whole = self._answered(condition.names), self.patterns.filled()
+        event_weight = event_weights(complete._report_weights, events_of(self.design, [condition]))
+        has_answer, weight = self.patterns.answered(reports), event_weight[:, 0]
+        g = np.zeros(len(has_answer))
+        g[has_answer] = weight[has_answer] if len(weight) == len(g) else weight
+        weights = np.stack([g, np.where(has_answer, g, 1.0)], axis=1)
+        bounds = linear_estimate(
+            [(weights, whole.counts)],
+            f"P({condition.text})",
+            (Attribute("bound", ["lower", "upper"]),),
+            probability=True,
+            sample=whole.sample,
+            true_products=np.stack([weights[:, [0, 0]], weights], axis=1),
+        )
+        return ShareBounds(bounds, whole.n_records - complete.n_records)
 
     def difference(self, event: Mapping[str, Any], between: Pair) -> Estimate:
         """P(event | first group) - P(event | second group)."""
@@ -258,7 +276,7 @@ class Reconstruction(TabularResult):
 
     def _records(self, condition: Condition) -> Array:
         """How many records meet a condition on undisguised attributes."""
-        weights = condition_weights(self._report_weights, [condition])[:, 0]
+        weights = share_functions.condition_weights(self._report_weights, [condition])[:, 0]
         return np.asarray(self.patterns.counts @ weights)
 
     def _joint(
@@ -266,9 +284,15 @@ class Reconstruction(TabularResult):
     ) -> Estimate:
         """Probabilities of conditions; with `parts`, that of every second less the one before."""
         names = list(dict.fromkeys(name for c in conditions for name in c.names))
-        zeros = tables.has_zeros(self.design, names, self._answered_by_all)
-        weights = self._answered(names)._report_weights
-        joint = joint_probabilities(weights, self.table, conditions, axes, parts, zeros)
+        sums = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
+        if parts:
+            sums[range(1, len(sums), 2), range(0, len(sums), 2)] = -1
+        if tables.has_zeros(self.design, names, self._answered_by_all):
+            cells = [share_functions.condition_cells(self.design, names, c) for c in conditions]
+            joint = tables.sums_of_cells(self.table(names), sums @ np.stack(cells), axes, "")
+        else:
+            reports = self._answered(names)._report_weights
+            joint = share_functions.sums_of_conditions(reports, conditions, sums, axes)
         return self._with_fit(joint, names)
 
     def expectation(self, h: Any, attributes: Names) -> Estimate:
@@ -375,22 +399,12 @@ class Reconstruction(TabularResult):
                 rows += [(attribute.name, str(c), *[UNKNOWN] * 4) for c in attribute.categories]
                 continue
             warnings |= dict.fromkeys(filter(None, [misfit(table.fit), table.warning]))
+            labels, values, errors, lower, upper = table.columns(level).values()
             reported = table.reported
             shares = np.full(table.value.shape, np.nan) if reported is None else reported
-            numbers = zip(shares, table.value, table.stderr, *table.interval(level), strict=True)
-            rows += [
-                (
-                    attribute.name,
-                    str(label),
-                    decimals(share),
-                    decimals(value, stderr),
-                    decimals(stderr),
-                    span(float(lower), float(upper)),
-                )
-                for label, (share, value, stderr, lower, upper) in zip(
-                    attribute.categories, numbers, strict=True
-                )
-            ]
+            shown = map(decimals, values, errors), map(decimals, errors), map(span, lower, upper)
+            cells = zip(map(str, labels), map(decimals, shares), *shown, strict=True)
+            rows += [(attribute.name, *cell) for cell in cells]
         records = number_of(self.n_records, "reported record")
         title = f"Each of {number_of(len(self.design.schema), 'attribute')} from {records}"
         interval = f"{100 * level:g} % interval"
@@ -423,7 +437,7 @@ class Reconstruction(TabularResult):
         self, event: Condition, group: Condition | None = None
     ) -> Callable[[], Array | None]:
         patterns = self._answered([*event.names, *(group.names if group else [])]).patterns
-        return partial(reported_share, patterns, self.design, event, group)
+        return partial(share_functions.reported_share, patterns, self.design, event, group)
 
     def _with_fit(self, estimate: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes and warnings, run on demand."""

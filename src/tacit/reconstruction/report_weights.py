@@ -16,7 +16,7 @@ import numpy as np
 from tacit.core.arrays import Array, Codes, Index
 from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
 from tacit.core.design import Design
-from tacit.reconstruction.estimate import Estimate, linear_estimate, sampled
+from tacit.reconstruction.estimate import Estimate, linear_estimate
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
 from tacit.reconstruction.left_inverse import left_inverse
 from tacit.records import PatternTable
@@ -108,7 +108,7 @@ def event_probability(reports: ReportWeights, event: Events, name: str) -> Estim
     sample = reports.patterns.sample
     if sample is None:
         return share
-    return sampled(share, [(weights, counts)], sample)
+    return share.of_sample(sample.covariance(weights), sample.df, sample.weight_effect)
 
 
 def _score(reports: ReportWeights, event: Events, weights: Array, estimate: Estimate) -> ScoreTest:

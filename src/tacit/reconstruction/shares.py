@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -17,64 +17,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.weights import Events
-from tacit.core.conditions import answers_of
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
-from tacit.errors import SchemaError
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import Estimate, linear_estimate
 from tacit.reconstruction.events import Condition, events_of
 from tacit.reconstruction.interval import Interval, ScoreTest
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
-from tacit.reconstruction.tables import has_zeros, reported_alike, sums_of_cells
+from tacit.reconstruction.tables import reported_alike
 from tacit.records import PatternTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The estimated joint table of some attributes.
-TableOf = Callable[[Sequence[str]], Estimate]
 
-
-def joint_probabilities(
-    reports: ReportWeights,
-    table: TableOf,
-    conditions: list[Condition],
-    axes: tuple[Attribute, ...],
-    parts: bool = False,
-    zeros: bool = False,
-) -> Estimate:
-    """Probabilities of conditions; with `parts`, that of every second less the one before.
-
-    With `zeros`, they are sums of cells of the table, which has cells that cannot occur.
-    """
-    design, patterns = reports.design, reports.patterns
-    steps = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
-    if parts:
-        steps[range(1, len(steps), 2), range(0, len(steps), 2)] = -1
-    names = list(dict.fromkeys(name for c in conditions for name in c.names))
-    if zeros:
-        cells = np.stack([_cells(design, names, condition) for condition in conditions])
-        return sums_of_cells(table(names), steps @ cells, axes, "")
-    weights = condition_weights(reports, conditions) @ steps.T
-    sample, products = patterns.sample, None
-    if sample is not None and sample.fraction.any():
-        products = _condition_products(reports, conditions)
-        products = np.asarray(steps @ products @ steps.T)
-    return linear_estimate(
-        [(weights, patterns.counts)], "", axes, sample=sample, true_products=products
-    )
-
-
-def _cells(design: Design, names: Sequence[str], condition: Condition) -> Array:
+def condition_cells(design: Design, names: Sequence[str], condition: Condition) -> Array:
     """1 for each cell of the table of `names` that meets a condition, flattened."""
-    sizes = [design.schema[name].size for name in names]
-    allowed = [
-        np.isin(np.arange(size), condition.codes.get(name, range(size)))
-        for name, size in zip(names, sizes, strict=True)
-    ]
+    sizes = {name: design.schema[name].size for name in names}
+    allowed = [np.isin(range(k), condition.codes.get(name, range(k))) for name, k in sizes.items()]
     return np.asarray(reduce(np.multiply.outer, allowed), np.float64).ravel()
 
 
@@ -83,6 +44,17 @@ def condition_weights(reports: ReportWeights, conditions: Sequence[Condition]) -
     names, design = dict.fromkeys(name for c in conditions for name in c.codes), reports.design
     design.channel(design.jointly_reported(tuple(names))).require_reconstructable()
     return event_weights(reports, events_of(design, conditions))
+
+
+def sums_of_conditions(
+    reports: ReportWeights, conditions: list[Condition], sums: Array, axes: tuple[Attribute, ...]
+) -> Estimate:
+    """Linear functions of the probabilities of conditions, a row each, as a table of these axes."""
+    sample, products = reports.patterns.sample, None
+    if sample is not None and sample.fraction.any():
+        products = np.asarray(sums @ _condition_products(reports, conditions) @ sums.T)
+    blocks = [(condition_weights(reports, conditions) @ sums.T, reports.patterns.counts)]
+    return linear_estimate(blocks, "", axes, sample=sample, true_products=products)
 
 
 def _condition_products(reports: ReportWeights, conditions: Sequence[Condition]) -> Array:
@@ -146,7 +118,8 @@ def conditional_shares(
     if undisguised and table.score is not None and np.any(table.score.n_all):
         records = table.n_records * np.nan_to_num(total) * np.ones(joint.shape)
         return shares.with_score(table.score.given(records.reshape(shape)))
-    return shares.with_score(_score(joint, total, spread, table.n_records, shape))
+    score = _score(joint, total, spread, table.n_records)
+    return shares.with_score(score.part(np.arange(joint.size), shape))
 
 
 def _reported_within(table: Estimate, given: int) -> Array | None:
@@ -180,13 +153,7 @@ def _covariance(value: Array, total: Array, joint: Array) -> Array:
     return np.asarray(slopes @ joint @ slopes.T)
 
 
-def _score(
-    joint: Array,
-    total: Array,
-    spread: tuple[Array, Array, Array],
-    n_records: int,
-    shape: tuple[int, ...],
-) -> ScoreTest:
+def _score(joint: Array, total: Array, spread: tuple[Array, ...], n_records: int) -> ScoreTest:
     """The test of every share, as if from the records of its group."""
     share = np.nan_to_num(total, nan=1.0)
     first = n_records * spread[0] + joint**2 - joint
@@ -199,30 +166,7 @@ def _score(
     noise[0][unknown] = np.inf
     center = np.where(unknown, 0.5, joint / share)
     records = np.broadcast_to(np.maximum(n_records * share, 1e-9), joint.shape)
-    return ScoreTest(
-        center.reshape(shape),
-        noise.reshape(3, *shape),
-        np.zeros((3, *shape)),
-        records.reshape(shape),
-    )
-
-
-def asked_answers(design: Design, table: TableOf, name: str, answered: Collection[str]) -> Estimate:
-    """The distribution of the answers among those to whom a conditional question applies.
-
-    It uses the answers that the condition is about: people who gave others were not asked.
-    """
-    attribute = design.schema[name]
-    condition = next((c for c in design.conditions if c.attribute == name), None)
-    if condition is None:
-        raise SchemaError(f"{name!r} is asked of everybody; use table([{name!r}])")
-    names = [name, *condition.names]
-    joint = table(names if has_zeros(design, names, answered) else [name])
-    answers = answers_of(attribute)
-    rows = np.eye(attribute.size)[[attribute.code(label) for label in answers]]
-    sums: Array = np.kron(rows, np.ones(joint.value.size // attribute.size)).astype(np.float64)
-    shares = sums_of_cells(joint, sums, (Attribute(name, answers),), "")
-    return conditional_shares(shares, 0, f"P({name} | asked)")
+    return ScoreTest(center, noise, np.zeros_like(noise), records)
 
 
 def reported_share(
@@ -289,27 +233,3 @@ class ShareBounds(TabularResult):
         records = number_of(self.estimate.n_records, "reported record")
         title = f"{self.estimate.name} from {records}, {self.n_missing:,} without an answer"
         return Table(heads, [(low, high, span(*limits))], title, "rrr")
-
-
-def share_bounds(
-    patterns: PatternTable,
-    reports: ReportWeights,
-    event: Events,
-    name: str,
-    answered_names: tuple[str, ...],
-) -> ShareBounds:
-    """Bounds of the probability of one event; `reports` are those with an answer."""
-    event_weight = event_weights(reports, event)[:, 0]
-    whole, answered = patterns.filled(), patterns.answered(answered_names)
-    g = np.zeros(len(answered))
-    g[answered] = event_weight[answered] if len(event_weight) == len(answered) else event_weight
-    weights = np.stack([g, np.where(answered, g, 1.0)], axis=1)
-    bounds = linear_estimate(
-        [(weights, whole.counts)],
-        name,
-        (Attribute("bound", ["lower", "upper"]),),
-        probability=True,
-        sample=whole.sample,
-        true_products=np.stack([weights[:, [0, 0]], weights], axis=1),
-    )
-    return ShareBounds(bounds, whole.n_records - reports.patterns.n_records)

@@ -18,8 +18,8 @@ from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
 from tacit.reconstruction.tables import TableProblem
 from tacit.records.sample import SampleRows
 from tacit.regression import data
-from tacit.regression.data import Column, RecordSource, SourceRows
-from tacit.regression.terms import ModelTerms, formula_terms, matrix_terms, parsed
+from tacit.regression.data import Column, SourceRows
+from tacit.regression.terms import MatrixTerms, ModelTerms, formula_terms, matrix_terms, parsed
 
 #: Entries of the channel of the reports that are used together.
 MAX_ENTRIES = 2**22
@@ -72,22 +72,6 @@ class RegressionSample:
             gap = refitted(self.weights * factors[self.used]) - estimate
             covariance += scale * np.outer(gap, gap)
         return covariance
-
-
-def regression_sample(
-    sampling: Sampling, records: Any, design: Design, used: Mask
-) -> RegressionSample | None:
-    """The sample of records, an array of codes or an opened frame; None if it is a simple one."""
-    if not sampling:
-        return None
-    sampling.check(design)
-    if sampling.fpc is not None:
-        raise DataError(
-            "fpc: a regression describes how answers come about, not the finite population that "
-            "was sampled; leave fpc out"
-        )
-    rows = SampleData.of_frame(sampling, records).rows()
-    return RegressionSample(rows.restricted(used), used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +198,89 @@ class RegressionProblem:
         return self.terms.matrices()[0]
 
 
+@dataclass(frozen=True, eq=False)
+class RegressionRecords:
+    """Rows of reported records, their design, and how people were sampled."""
+
+    rows: SourceRows
+    design: Design
+    sampling: Sampling
+
+    def column(self, name: str) -> Column | Attribute:
+        """A column; the attribute itself if it is disguised."""
+        if name not in self.design.schema:
+            return data.plain_column(self.rows.rows, name)
+        attribute = self.design.schema[name]
+        if not self.design.is_exact(name):
+            return attribute
+        return data.exact_column(self.rows.native, attribute, self.design.reported)
+
+    def complete(self, columns: Sequence[Column | Attribute]) -> Mask:
+        """The records without a missing cell."""
+        complete = np.ones(len(self.rows), bool)
+        disguised = [column.name for column in columns if isinstance(column, Attribute)]
+        for column in columns:
+            if not isinstance(column, Attribute):
+                complete &= ~column.missing
+        if disguised and complete.any():
+            names = self.design.channel(self.design.jointly_reported(disguised)).reported.names
+            _, absent = data.attribute_codes(self.rows.native, self.design.reported, names)
+            complete &= ~absent.any(axis=1)
+        if not complete.any():
+            raise DataError("every record has a missing cell in a column that the regression uses")
+        return complete
+
+    def sample(self, used: Mask) -> RegressionSample | None:
+        """Weights, strata and clusters; None if it is a simple sample."""
+        if not self.sampling:
+            return None
+        self.sampling.check(self.design)
+        if self.sampling.fpc is not None:
+            raise DataError(
+                "fpc: a regression describes how answers come about, not the finite population "
+                "that was sampled; leave fpc out"
+            )
+        rows = SampleData.of_frame(self.sampling, self.rows.rows).rows()
+        return RegressionSample(rows.restricted(used), used)
+
+    def reports(self, names: Sequence[str], used: Mask) -> UsedReports:
+        """Channel and reports of these disguised attributes, for the records that are used."""
+        counts = None if self.rows.counts is None else self.rows.counts[used]
+        if not names:
+            return UsedReports(None, np.zeros(int(used.sum()), np.intp), counts)
+        for name in self.design.jointly_reported(names):
+            if name not in names:
+                raise DataError(
+                    f"{', '.join(map(repr, names))} cannot be used without {name!r}: one matrix "
+                    f"disguises their joint answer; add {name} to the formula"
+                )
+        channel = self.design.channel(names)
+        channel.require_reconstructable()
+        n_cells, sizes = math.prod(channel.true.sizes), channel.reported.sizes
+        if n_cells * math.prod(sizes) > MAX_ENTRIES:
+            raise DataError(
+                f"{', '.join(names)} together have {n_cells:,} true cells, too many for one "
+                "regression; use fewer disguised predictors"
+            )
+        reported = self.design.reported
+        codes, _ = data.attribute_codes(self.rows.native, reported, channel.reported.names)
+        cells = np.ravel_multi_index(tuple(codes[used].T.astype(np.intp)), sizes)
+        return UsedReports(channel, np.asarray(cells), counts)
+
+    def problem(
+        self, name: str, outcome: Column | Attribute, terms: ModelTerms, used: Mask
+    ) -> RegressionProblem:
+        """The problem of an outcome and terms."""
+        disguised = [a.name for a in terms.disguised]
+        if isinstance(outcome, Attribute):
+            disguised = [name, *disguised]
+        else:
+            outcome = outcome.take(used)
+        counts, reports = self.rows.counts, self.reports(disguised, used)
+        left_out = round((~used).sum() if counts is None else counts[~used].sum())
+        return RegressionProblem(name, outcome, terms, reports, left_out, self.sample(used))
+
+
 def regression_problem(
     formula: str,
     reported: Any,
@@ -225,32 +292,34 @@ def regression_problem(
     """The problem that a formula, or an outcome and a matrix of covariates, describes."""
     check_design(design)
     source = data.source_of(reported, design)
-    if covariates is not None:
-        return _from_matrix(formula, source, design, covariates, sampling)
-    disguised = [name for name in design.schema.names if not design.is_exact(name)]
-    text = parsed(formula, [*design.schema.names, *source.columns], disguised)
-    records = data.rows_of(source, [text.outcome, *text.names], sampling)
-    plain = {name: _column(records, name, design) for name in text.names if name not in disguised}
-    hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
-    outcome = _outcome(records, text.outcome, design)
-    used = _complete([*plain.values(), outcome, *hidden], records, design)
-    columns = {name: column.take(used) for name, column in plain.items()}
-    columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
-    counts = None if records.counts is None else records.counts[used]
-    terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
-    return _assembled(text.outcome, outcome, terms, design, records, used, sampling)
-
-
-def _from_matrix(
-    name: str, source: RecordSource, design: Design, covariates: Any, sampling: Sampling
-) -> RegressionProblem:
     allowed = [*design.schema.names, *source.columns]
-    if name not in allowed:
-        raise DataError(unknown("outcome", name, allowed, "; with covariates= give its name alone"))
-    records = data.rows_of(source, [name], sampling)
-    if isinstance(source, data.EngineSource) or source.counts is not None:
-        raise DataError("covariates= has a row per record; give the records as a frame or an array")
-    terms, n_records = matrix_terms(covariates), len(records)
+    if covariates is not None:
+        if formula not in allowed:
+            remedy = "; with covariates= give its name alone"
+            raise DataError(unknown("outcome", formula, allowed, remedy))
+        records = RegressionRecords(data.rows_of(source, [formula], sampling), design, sampling)
+        if isinstance(source, data.EngineSource) or source.counts is not None:
+            raise DataError(
+                "covariates= has a row per record; give the records as a frame or an array"
+            )
+        return _from_matrix(formula, records, matrix_terms(covariates))
+    disguised = [name for name in design.schema.names if not design.is_exact(name)]
+    text = parsed(formula, allowed, disguised)
+    rows = data.rows_of(source, [text.outcome, *text.names], sampling)
+    records = RegressionRecords(rows, design, sampling)
+    plain = {name: records.column(name) for name in text.names if name not in disguised}
+    hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
+    outcome = records.column(text.outcome)
+    used = records.complete([*plain.values(), outcome, *hidden])
+    columns = {n: c.take(used) for n, c in plain.items() if not isinstance(c, Attribute)}
+    columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
+    counts = None if rows.counts is None else rows.counts[used]
+    terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
+    return records.problem(text.outcome, outcome, terms, used)
+
+
+def _from_matrix(name: str, records: RegressionRecords, terms: MatrixTerms) -> RegressionProblem:
+    design, n_records = records.design, len(records.rows)
     for covariate in terms.names:
         if covariate in design.schema and not design.is_exact(covariate):
             raise DataError(
@@ -260,72 +329,11 @@ def _from_matrix(
             )
     if len(terms.matrix) != n_records:
         raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
-    outcome = _outcome(records, name, design)
-    used = _complete([outcome], records, design)
+    outcome = records.column(name)
+    used = records.complete([outcome])
     if not used.all():
         raise DataError(f"outcome {name!r}: missing at record {int((~used).argmax())}")
-    return _assembled(name, outcome, terms, design, records, used, sampling)
-
-
-def _complete(columns: Sequence[Column | Attribute], records: SourceRows, design: Design) -> Mask:
-    """The records without a missing cell; attributes are disguised."""
-    complete = np.ones(len(records), bool)
-    disguised = [column.name for column in columns if isinstance(column, Attribute)]
-    for column in columns:
-        if not isinstance(column, Attribute):
-            complete &= ~column.missing
-    if disguised and complete.any():
-        names = design.channel(design.jointly_reported(disguised)).reported.names
-        complete &= ~data.attribute_codes(records.native, design.reported, names)[1].any(axis=1)
-    if not complete.any():
-        raise DataError("every record has a missing cell in a column that the regression uses")
-    return complete
-
-
-def _assembled(
-    name: str,
-    outcome: Column | Attribute,
-    terms: ModelTerms,
-    design: Design,
-    records: SourceRows,
-    used: Mask,
-    sampling: Sampling,
-) -> RegressionProblem:
-    disguised = [a.name for a in terms.disguised]
-    if isinstance(outcome, Attribute):
-        disguised = [name, *disguised]
-    else:
-        outcome = outcome.take(used)
-    reports = _used_reports(disguised, design, records, used)
-    left_out = (~used).sum() if records.counts is None else records.counts[~used].sum()
-    sample = regression_sample(sampling, records.rows, design, used)
-    return RegressionProblem(name, outcome, terms, reports, round(left_out), sample)
-
-
-def _used_reports(
-    names: Sequence[str], design: Design, records: SourceRows, used: Mask
-) -> UsedReports:
-    """Channel and reports of the disguised attributes, for the records that are used."""
-    counts = None if records.counts is None else records.counts[used]
-    if not names:
-        return UsedReports(None, np.zeros(int(used.sum()), np.intp), counts)
-    for name in design.jointly_reported(names):
-        if name not in names:
-            raise DataError(
-                f"{', '.join(map(repr, names))} cannot be used without {name!r}: one matrix "
-                f"disguises their joint answer; add {name} to the formula"
-            )
-    channel = design.channel(names)
-    channel.require_reconstructable()
-    n_cells = math.prod(channel.true.sizes)
-    if n_cells * math.prod(channel.reported.sizes) > MAX_ENTRIES:
-        raise DataError(
-            f"{', '.join(names)} together have {n_cells:,} true cells, too many for one "
-            "regression; use fewer disguised predictors"
-        )
-    codes, _ = data.attribute_codes(records.native, design.reported, channel.reported.names)
-    cells = np.ravel_multi_index(tuple(codes[used].T.astype(np.intp)), channel.reported.sizes)
-    return UsedReports(channel, np.asarray(cells), counts)
+    return records.problem(name, outcome, terms, used)
 
 
 def pair_problem(
@@ -340,22 +348,9 @@ def pair_problem(
             raise DataError(unknown("name", name, allowed))
     if first == second:
         raise DataError(f"a correlation needs two different names, got {first!r} twice")
-    records = data.rows_of(source, [first, second], sampling)
-    pair = [_outcome(records, name, design) for name in (first, second)]
-    used = _complete(pair, records, design)
+    records = RegressionRecords(data.rows_of(source, [first, second], sampling), design, sampling)
+    pair = [records.column(name) for name in (first, second)]
+    used = records.complete(pair)
     disguised = [column.name for column in pair if isinstance(column, Attribute)]
-    reports = _used_reports(disguised, design, records, used)
     pair = [c if isinstance(c, Attribute) else c.take(used) for c in pair]
-    return pair, reports, regression_sample(sampling, records.rows, design, used)
-
-
-def _column(records: SourceRows, name: str, design: Design) -> Column:
-    if name in design.schema:
-        return data.exact_column(records.native, design.schema[name], design.reported)
-    return data.plain_column(records.rows, name)
-
-
-def _outcome(records: SourceRows, name: str, design: Design) -> Column | Attribute:
-    if name in design.schema and not design.is_exact(name):
-        return design.schema[name]
-    return _column(records, name, design)
+    return pair, records.reports(disguised, used), records.sample(used)
