@@ -126,7 +126,7 @@ class _People:
             raise DataError("fpc is not used for scrambled numbers; leave it out")
         if sampling.columns:
             raise DataError("weights, strata and clusters need one value per reported number")
-        self.n, self.sample = n, SampleData(sampling, {}, None, n).rows() if sampling else None
+        self.n, self.sample = n, SampleData(sampling, {}, n).rows() if sampling else None
 
     def mean(self, values: Array) -> float:
         """The weighted mean."""

@@ -292,18 +292,17 @@ class Estimate(TabularResult):
             "attributes": [a.name for a in self.attributes],
             "table": self.columns(level),
         }
-        if self.n_left_out:
-            result["n_left_out"] = self.n_left_out
         if self.simple is not None:
-            result["df"] = self.df
             result["table"]["design_effect"] = np.ravel(self.design_effect).tolist()
-        if self.warning:
-            result["warning"] = self.warning
-        if self.convergence is not None:
-            result["convergence"] = vars(self.convergence)
-        if self.fit is not None:
-            result["fit"] = {key: getattr(self.fit, key) for key in ("statistic", "df", "pvalue")}
-        return result
+        of_fit = ("statistic", "df", "pvalue") if self.fit is not None else ()
+        further = {
+            "n_left_out": self.n_left_out,
+            "df": None if self.simple is None else self.df,
+            "warning": self.warning,
+            "convergence": None if self.convergence is None else vars(self.convergence),
+            "fit": {key: getattr(self.fit, key) for key in of_fit},
+        }
+        return result | {key: value for key, value in further.items() if value}
 
     def to_table(self, level: float = 0.95) -> Table:
         """The table as a person reads it, under its caption."""

@@ -268,7 +268,7 @@ def _tested(
     effects = np.linalg.eigvalsh(scaled.T @ (slope @ estimate.covariance @ slope.T) @ scaled)
     total = float(effects.sum())
     free, corrected = total**2 / float((effects**2).sum()), statistic / total
-    pvalue = float(fdtrc(free, free * problem.spread.df, corrected))
+    pvalue = float(fdtrc(free, free * problem.spread.sample.df, corrected))
     statistic, df = float(len(effects) * corrected), len(effects)
     return HypothesisTest(text, f"{method}, Rao-Scott", statistic, df, pvalue, n)
 

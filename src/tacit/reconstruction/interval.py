@@ -171,11 +171,10 @@ class ScoreTest:
             skew = np.where(extra > 0, central - mean * (1 - mean) * (1 - 2 * mean), 0.0)
         zero = np.zeros_like(extra)
         noise = _stacked([extra, zero, zero], value)
-        test = cls(value, noise, _stacked([skew, zero, zero], value), n_records)
+        skews = _stacked([skew, zero, zero], value)
         if share is None:
-            return test
-        n_all = np.full(value.shape, float(n_records))
-        return replace(test, n_records=n_records * share, n_all=n_all)
+            return cls(value, noise, skews, n_records)
+        return cls(value, noise, skews, n_records * share, np.full(value.shape, float(n_records)))
 
     def given(self, n_all: Array) -> ScoreTest:
         """The test among these records of an undisguised group, instead of all records."""
@@ -219,11 +218,8 @@ class ScoreTest:
         """Whether the weight takes two values only: the number of either is binomial."""
         first, second = (self.two_point(np.full_like(self.center, p)) for p in _PROBES)
         close = partial(np.isclose, rtol=_SAME, atol=_SAME)
-        return np.asarray(
-            close(first.low / second.span, second.low / second.span)
-            & close(first.span, second.span)
-            & np.isfinite(first.span)
-        )
+        same_low = close(first.low / second.span, second.low / second.span)
+        return np.asarray(same_low & close(first.span, second.span) & np.isfinite(first.span))
 
     def part(self, positions: Index, shape: tuple[int, ...]) -> ScoreTest:
         """The test of some cells, by their positions in the flattened table."""
@@ -242,12 +238,8 @@ class ScoreTest:
         order = np.arange(self.center.size)
         parts = [self.part(order, order.shape), test.part(order[:1], (1,))]
         order[cell] = self.center.size
-        joined = ScoreTest(
-            *(
-                np.concatenate([getattr(part, name) for part in parts], axis=-1)
-                for name in ("center", "noise", "skew", "n_records", "n_all")
-            )
-        )
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        joined = ScoreTest(*(np.concatenate(column, axis=-1) for column in columns))
         return joined.part(order, self.center.shape)
 
     def times(self, factor: Array | float) -> ScoreTest:
@@ -322,9 +314,8 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
     1998).
     """
     check_level(level)
-    if not math.isinf(df):
-        tail = (1 - level) / 2
-        score = score.times((_deviate(tail) / t_deviate(tail, df)) ** 2)
+    tail = (1 - level) / 2
+    score = score.times((t_deviate(tail, math.inf) / t_deviate(tail, df)) ** 2)
     inner, reach = _inner_interval(score, 1 - level)
     nobody = np.broadcast_to(score.n_records, score.center.shape) < NO_RECORDS
     inner = Interval(np.where(nobody, 0.0, inner.lower), np.where(nobody, 1.0, inner.upper))
@@ -342,15 +333,10 @@ def _inner_interval(score: ScoreTest, error: float) -> tuple[Interval, Array]:
     center = np.clip(score.center, 0.0, 1.0)
     ones = np.ones_like(center)
     # Below `from_zero` an estimate of 0 is not rejected, above `from_one` an estimate of 1.
+    half, sides = error / 2, [(score, center), (mirrored, 1 - center)]
     limits = _limits(
-        [
-            _Search(score, ones, error / 2),
-            _Search(mirrored, ones, error / 2),
-            _Search(score, center, error / 2),
-            _Search(score, center, error),
-            _Search(mirrored, 1 - center, error / 2),
-            _Search(mirrored, 1 - center, error),
-        ]
+        [(score, ones, half), (mirrored, ones, half)]
+        + [(test, end, tail) for test, end in sides for tail in (half, error)]
     )
     reach = np.maximum(1 - limits[4], center)
     from_one, from_zero, low_half, low_whole, high_half, high_whole = (
@@ -389,26 +375,21 @@ def _lower(center: Array, half: Array, whole: Array, lower_end: Array, upper_end
     return np.asarray(np.where(center <= 0, 0.0, np.minimum(limit, upper_end)))
 
 
-class _Search(NamedTuple):
-    """The p at which an estimate of `center` or more has the probability `tail`."""
+def _limits(searches: Sequence[tuple[ScoreTest, Array, float]]) -> list[Array]:
+    """The p at which estimates of `centers` or more have the probabilities `tails`.
 
-    score: ScoreTest
-    center: Array
-    tail: float
-
-
-def _limits(searches: Sequence[_Search]) -> list[Array]:
-    """Limits of the same cells; all at once if they are few, as each step of a search then costs
-    the same."""
-    at_once = len(searches) if searches[0].center.size <= _FEW else 1
+    All at once if the cells are few, as each step of a search then costs the same.
+    """
+    at_once = len(searches) if searches[0][1].size <= _FEW else 1
     limits: list[Array] = []
     for start in range(0, len(searches), at_once):
-        batch = searches[start : start + at_once]
-        center = np.stack([search.center for search in batch])
-        noise = np.stack([search.score.noise for search in batch], axis=1)
-        skew = np.stack([search.score.skew for search in batch], axis=1)
-        tail = np.array([search.tail for search in batch]).reshape(-1, *[1] * (center.ndim - 1))
-        score = ScoreTest(center, noise, skew, batch[0].score.n_records)
+        tests, centers, tails = zip(*searches[start : start + at_once], strict=True)
+        center = np.stack(centers)
+        noise, skew = (
+            np.stack(part, axis=1) for part in ([t.noise for t in tests], [t.skew for t in tests])
+        )
+        tail = np.reshape(tails, (-1, *[1] * (center.ndim - 1)))
+        score = ScoreTest(center, noise, skew, tests[0].n_records)
         limits += list(_limit(score, np.broadcast_to(tail, center.shape)))
     return limits
 
@@ -514,20 +495,13 @@ def _root(part: ScoreTest, tail: Array) -> Array:
 
 def t_deviate(tail: float, df: float) -> float:
     """The deviate of Student's distribution that is exceeded with this probability."""
-    if math.isinf(df):
-        return _deviate(tail)
-    from scipy.special import stdtrit  # slow to load
+    from scipy.special import ndtri, stdtrit  # slow to load
 
-    return -float(stdtrit(df, tail))
-
-
-def _deviate(tail: float) -> float:
-    """The normal deviate that is exceeded with this probability."""
-    return float(_deviates(np.asarray(tail)))
+    return -float(ndtri(tail) if math.isinf(df) else stdtrit(df, tail))
 
 
 def _deviates(tails: Array) -> Array:
-    """The same of each probability."""
+    """The normal deviates that are exceeded with these probabilities."""
     from scipy.special import ndtri  # slow to load
 
     return np.asarray(-ndtri(tails))

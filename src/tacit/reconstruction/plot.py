@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,47 +20,33 @@ MOST_ROWS, MOST_TOGETHER = 40, 80
 _OUTSIDE = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class IntervalRows:
-    """Labelled numbers with limits, from top to bottom; `hollow` marks are drawn as rings."""
+def draw_intervals(
+    axes: Axes, label: str, names: Sequence[str], numbers: Sequence[Array], hollow: Mask
+) -> None:
+    """A mark and a line per row, from top to bottom; an arrow where a limit is infinite.
 
-    labels: Sequence[str]
-    values: Array
-    lower: Array
-    upper: Array
-    hollow: Mask | None = None
-
-    def draw(self, axes: Axes, label: str) -> None:
-        """A mark and a line per row; an arrow where a limit is infinite."""
-        rows = np.arange(len(self.labels))
-        least, most = self._ends()
-        ends = np.clip(self.lower, least, most), np.clip(self.upper, least, most)
-        axes.hlines(rows, *ends, color=BLUE, linewidth=1.6, zorder=3)
-        for limits, end, sign in ((self.lower, ends[0], "<"), (self.upper, ends[1], ">")):
-            open_ended = np.isinf(limits)
-            axes.plot(end[open_ended], rows[open_ended], sign, color=BLUE, ms=6, zorder=3)
-        hollow = np.zeros(len(rows), bool) if self.hollow is None else self.hollow
-        ring: dict[str, Any] = {"color": BLUE, "ms": 6, "zorder": 4, "linestyle": "none"}
-        for which, face in ((~hollow, BLUE), (hollow, "white")):
-            if which.any():
-                name = label if face == BLUE or hollow.all() else None
-                marks = self.values[which], rows[which]
-                axes.plot(*marks, "o", markerfacecolor=face, label=name, **ring)
-        for row in rows[np.isnan(self.lower)]:
-            at: Any = ("axes fraction", "data")
-            axes.annotate("unknown", (0.01, row), xycoords=at, color=GREY, va="center")
-        axes.set_yticks(rows, [short_label(text, 40) for text in self.labels])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        plain(axes, "x")
-
-    def _ends(self) -> tuple[float, float]:
-        """The range of what is finite."""
-        numbers = np.concatenate([self.values, self.lower, self.upper])
-        finite = numbers[np.isfinite(numbers)]
-        if not finite.size:
-            return 0.0, 1.0
-        room = 0.5 * max(float(np.ptp(finite)), 1e-9)
-        return float(finite.min()) - room, float(finite.max()) + room
+    `numbers` are values, lower and upper limits; marks that are `hollow` are drawn as rings.
+    """
+    rows, (values, lower, upper) = np.arange(len(names)), numbers
+    finite = np.concatenate(numbers)
+    finite = finite[np.isfinite(finite)] if np.isfinite(finite).any() else np.array([0.0, 1.0])
+    room = 0.5 * max(float(np.ptp(finite)), 1e-9)
+    ends = [np.clip(limits, finite.min() - room, finite.max() + room) for limits in (lower, upper)]
+    axes.hlines(rows, ends[0], ends[1], color=BLUE, linewidth=1.6, zorder=3)
+    for limits, end, sign in ((lower, ends[0], "<"), (upper, ends[1], ">")):
+        open_ended = np.isinf(limits)
+        axes.plot(end[open_ended], rows[open_ended], sign, color=BLUE, ms=6, zorder=3)
+    ring: dict[str, Any] = {"color": BLUE, "ms": 6, "zorder": 4, "linestyle": "none"}
+    for which, face in ((~hollow, BLUE), (hollow, "white")):
+        if which.any():
+            name = label if face == BLUE or hollow.all() else None
+            axes.plot(values[which], rows[which], "o", markerfacecolor=face, label=name, **ring)
+    for row in rows[np.isnan(lower)]:
+        at: Any = ("axes fraction", "data")
+        axes.annotate("unknown", (0.01, row), xycoords=at, color=GREY, va="center")
+    axes.set_yticks(rows, [short_label(text, 40) for text in names])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    plain(axes, "x")
 
 
 def plot_estimates(estimates: Sequence[Estimate], level: float, shares: bool = False) -> Figure:
@@ -114,7 +99,8 @@ def _draw(axes: Axes, estimate: Estimate, level: float, scale: float) -> None:
     if estimate.reported is not None:
         reported = scale * estimate.reported.ravel()[cells]
         axes.barh(range(len(labels)), reported, 0.62, color=PALE, label="reported", zorder=1)
-    IntervalRows(labels, values, lower, upper).draw(axes, f"estimate, {100 * level:g} % interval")
+    numbers, filled = (values, lower, upper), np.zeros(len(labels), bool)
+    draw_intervals(axes, f"estimate, {100 * level:g} % interval", labels, numbers, filled)
     if estimate.no_effect is not None:
         axes.axvline(estimate.no_effect, color=INK, linewidth=0.8, zorder=2)
     left = estimate.value.size - MOST_ROWS

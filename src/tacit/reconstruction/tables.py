@@ -175,16 +175,6 @@ class ReportSpread:
     sample: SampleRows
     names: tuple[str, ...]
 
-    @property
-    def df(self) -> float:
-        """Degrees of freedom."""
-        return self.sample.df
-
-    @property
-    def weight_effect(self) -> float:
-        """The design effect of unequal weights alone."""
-        return self.sample.weight_effect
-
     @cached_property
     def _rows(self) -> tuple[SampleRows, Index]:
         """The sample grouped by the joint report, and the report of each row."""
@@ -211,21 +201,24 @@ class ReportSpread:
         shares[np.arange(len(cells)), cells] = 1.0
         return sample.covariance(shares)
 
-    def of_means(self, weights: Array, true_products: Array | None = None) -> Array:
-        """Covariance of means of weights of reports, cells x quantities.
+    def of_sample(
+        self, simple: Estimate, weights: Array, true_products: Array | None = None
+    ) -> Estimate:
+        """The estimate of means of weights of reports, cells x quantities, with its errors.
 
         `true_products` are weights for the products of the true quantities, cells x quantities x
         quantities; if left out, quantities are shares of events that exclude each other.
         """
         covariance = weights.T @ self.covariance @ weights
         sample, cells = self._rows
-        if not sample.fraction.any():
-            return np.asarray(covariance)
-        remaining = np.bincount(cells, sample.kept_noise, self._n_cells)
-        noise = (weights.T * remaining) @ weights
-        if true_products is None:
-            return np.asarray(covariance + noise - np.diag(remaining @ weights))
-        return np.asarray(covariance + noise - np.tensordot(remaining, true_products, axes=1))
+        if sample.fraction.any():
+            remaining = np.bincount(cells, sample.kept_noise, self._n_cells)
+            covariance = covariance + (weights.T * remaining) @ weights
+            if true_products is None:
+                covariance = covariance - np.diag(remaining @ weights)
+            else:
+                covariance = covariance - np.tensordot(remaining, true_products, axes=1)
+        return simple.of_sample(covariance, self.sample.df, self.sample.weight_effect)
 
     def largest_effect(self, shares: Array, n_records: int) -> float:
         """The largest design effect of any contrast of reported shares; at least 1."""
@@ -287,8 +280,7 @@ def inversion(problem: TableProblem) -> Estimate:
     rows, order = _weight_rows(problem, maps, value)
     weights = np.empty_like(rows.T)
     weights[order] = rows.T
-    spread = problem.spread
-    return estimate.of_sample(spread.of_means(weights), spread.df, spread.weight_effect)
+    return problem.spread.of_sample(estimate, weights)
 
 
 def _requested_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
@@ -421,8 +413,7 @@ def restricted(problem: TableProblem) -> Estimate:
     impossible = np.asarray(problem.impossible.all(axis=others))
     estimate = replace(estimate, score_of=partial(estimate.score.known_to_be_0, impossible))
     if problem.spread is not None:
-        covariance = problem.spread.of_means(weights.T)
-        estimate = estimate.of_sample(covariance, problem.spread.df, problem.spread.weight_effect)
+        estimate = problem.spread.of_sample(estimate, weights.T)
     return replace(estimate, reported_of=partial(reported_table, problem))
 
 
@@ -600,12 +591,11 @@ def expectation(problem: TableProblem, h: Array, name: str) -> Estimate:
     else:
         weights = problem.report_weights(h)
         mean = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
-    spread = problem.spread
-    if spread is not None:
+    if problem.spread is not None:
+        scale = high - low if two_values else 1.0
         weights, squares = (problem.report_weights(g).reshape(-1, 1) for g in (h, h**2))
-        covariance = spread.of_means(weights, squares[:, :, None])
-        scale = (high - low) ** 2 if two_values else 1.0
-        mean = mean.of_sample(covariance / scale, spread.df, spread.weight_effect)
+        products = squares[:, :, None] / scale**2
+        mean = problem.spread.of_sample(mean, weights / scale, products)
     return mean.scaled(low, high) if two_values and (low, high) != (0, 1) else mean
 
 

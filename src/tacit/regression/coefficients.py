@@ -217,7 +217,7 @@ class CoefficientTable(TabularResult):
             from matplotlib.figure import Figure
 
             from tacit.output.plot_style import INK, short_label
-            from tacit.reconstruction.plot import MOST_ROWS, IntervalRows
+            from tacit.reconstruction.plot import MOST_ROWS, draw_intervals
 
         terms = [i for i, name in enumerate(self.names) if not self.is_constant(name)]
         shown = (terms or list(range(len(self.names))))[:MOST_ROWS]
@@ -225,8 +225,8 @@ class CoefficientTable(TabularResult):
         figure = Figure(figsize=(6.4, 1.2 + 0.3 * len(shown)), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color=INK, linewidth=0.8, zorder=2)
-        names, hollow = [self.names[i] for i in shown], (lower <= 0) & (upper >= 0)
-        IntervalRows(names, self.values[shown], lower, upper, hollow).draw(axes, "")
+        names, numbers = [self.names[i] for i in shown], (self.values[shown], lower, upper)
+        draw_intervals(axes, "", names, numbers, hollow=(lower <= 0) & (upper >= 0))
         title = short_label(self.title.partition(" from ")[0], 70)
         axes.set_title(title, fontsize="medium", loc="left")
         left_out = len(terms) - len(shown)

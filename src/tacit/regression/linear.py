@@ -190,15 +190,15 @@ def correlation(
     numbers = [_numbers(name, column) for name, column in zip((first, second), pair, strict=True)]
     report_weights, n_rows = used.inverse(), len(used.reports)
     rows = np.zeros((5, n_rows))
-    sizes = [range(c.size) if isinstance(c, Attribute) else range(1) for c in pair]
-    for cell, codes in enumerate(itertools.product(*sizes)):
-        g = report_weights[cell][used.reports]
-        x, y = (
-            values[code] if isinstance(column, Attribute) else values
-            for values, column, code in zip(numbers, pair, codes, strict=True)
-        )
+    # A number per answer of what is disguised, else one for all records.
+    answers = (
+        list(values) if isinstance(column, Attribute) else [values]
+        for values, column in zip(numbers, pair, strict=True)
+    )
+    for weights_of_cell, (x, y) in zip(report_weights, itertools.product(*answers), strict=True):
         moments = (x, y, x * x, y * y, x * y)
-        rows += g * np.stack([np.broadcast_to(moment, n_rows) for moment in moments])
+        columns = np.stack([np.broadcast_to(moment, n_rows) for moment in moments])
+        rows += weights_of_cell[used.reports] * columns
     times, name = used.row_counts, f"correlation({first}, {second})"
     n = round(times.sum())
     row_weights = times if sample is None else sample.weights

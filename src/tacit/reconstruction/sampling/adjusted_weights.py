@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,8 @@ import numpy.typing as npt
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.design import Design, check_design
 from tacit.errors import DataError, unknown
-from tacit.reconstruction.sampling.sampled_records import (
-    SampleData,
-    Sampling,
-    check_undisguised,
-    labels_of,
-)
+from tacit.reconstruction.sampling import sampled_records
+from tacit.reconstruction.sampling.sampled_records import Sampling, labels_of
 from tacit.records.sample import Calibration, joint_ranks
 
 #: Raking ends when every margin agrees within this share.
@@ -76,37 +72,28 @@ def _opened(
     for name in names:
         if name not in frame.columns:
             raise DataError(f"{what}: {unknown('column', name, frame.columns)}")
-        check_undisguised(design, name, what)
+        sampled_records.check_undisguised(design, name, what)
     sampling = Sampling(weights=weights)
     sampling.check(design)
-    start = SampleData.of_frame(sampling, frame).design_weights()
+    start = sampled_records.SampleData.of_frame(sampling, frame).design_weights()
     return frame, [frames.column(frame, name) for name in names], start
 
 
-def _cells(names: Sequence[str], columns: Sequence[Any]) -> _Cells:
-    """The cells of records by the labels of columns."""
-    labelled = [
-        labels_of(column, f"column {name!r}") for name, column in zip(names, columns, strict=True)
-    ]
-    first, cell = joint_ranks([codes for codes, _ in labelled])
-    return _Cells(cell, [codes[first] for codes, _ in labelled], [labels for _, labels in labelled])
+class _Cells:
+    """The cell of each record; the code of each cell and all labels, by column."""
 
-
-class _Cells(NamedTuple):
-    """The cell of each record; the label of each cell and all labels, by column."""
-
-    cell: Index
-    codes: list[Index]
-    labels: list[list[Any]]
+    def __init__(self, names: Sequence[str], columns: Sequence[Any]) -> None:
+        named = zip(names, columns, strict=True)
+        labelled = [labels_of(column, f"column {name!r}") for name, column in named]
+        first, self.cell = joint_ranks([codes for codes, _ in labelled])
+        self.codes = [codes[first] for codes, _ in labelled]
+        self.labels = [labels for _, labels in labelled]
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:
         """The labels of each cell."""
-        columns = (
-            [labels[i] for i in codes]
-            for codes, labels in zip(self.codes, self.labels, strict=True)
-        )
-        return list(zip(*columns, strict=True))
+        columns = zip(self.codes, self.labels, strict=True)
+        return list(zip(*([labels[i] for i in codes] for codes, labels in columns), strict=True))
 
 
 def poststratify(
@@ -124,7 +111,7 @@ def poststratify(
     share of people in the population. `weights` are design weights to start from.
     """
     _, columns, start = _opened(data, design, by, "by", weights)
-    cells = _cells(by, columns)
+    cells = _Cells(by, columns)
     labels = cells.tuples if len(by) > 1 else [label for (label,) in cells.tuples]
     cell_totals = _totals(", ".join(by), labels, totals)
     factors = cell_totals / np.bincount(cells.cell, start, len(cell_totals))
@@ -146,11 +133,9 @@ def rake(
         raise DataError(f"margins must map columns to totals by label, got {margins!r}")
     names = list(margins)
     _, columns, start = _opened(data, design, names, "margins", weights)
-    cells = _cells(names, columns)
-    totals = [
-        _totals(name, labels, margins[name])
-        for name, labels in zip(names, cells.labels, strict=True)
-    ]
+    cells = _Cells(names, columns)
+    named = zip(names, cells.labels, strict=True)
+    totals = [_totals(name, labels, margins[name]) for name, labels in named]
     sums = [float(column.sum()) for column in totals]
     for name, total in zip(names, sums, strict=True):
         if abs(total - sums[0]) > _SAME * sums[0]:
@@ -216,7 +201,7 @@ def response_cells(
     estimate that uses the result.
     """
     frame, columns, start = _opened(data, design, by, "by", weights)
-    cells, answered = _cells(by, columns), _answered(frame, design, items)
+    cells, answered = _Cells(by, columns), _answered(frame, design, items)
     share = np.bincount(cells.cell, start * answered) / np.bincount(cells.cell, start)
     if share.min() == 0:
         labels = cells.tuples[int(share.argmin())]

@@ -57,9 +57,8 @@ class Sampling:
     @property
     def columns(self) -> list[str]:
         """The names of columns."""
-        return list(
-            dict.fromkeys(value for value in self._given.values() if isinstance(value, str))
-        )
+        given = (value for value in self._given.values() if isinstance(value, str))
+        return list(dict.fromkeys(given))
 
     @property
     def by_name(self) -> bool:
@@ -105,7 +104,7 @@ def labels_of(
 class SampleData:
     """The values of a sampling design, one per record or per counted row of records."""
 
-    def __init__(self, sampling: Sampling, table: Any, number: Array | None, n: int) -> None:
+    def __init__(self, sampling: Sampling, table: Any, n: int, number: Array | None = None) -> None:
         """`table` has the columns, as Arrow arrays by name; `number` the records of each row."""
         self._sampling, self._table, self._n = sampling, table, n
         self._counted = number is not None
@@ -121,16 +120,15 @@ class SampleData:
             columns = dict.fromkeys(frame.columns)
             named = [name for name in sampling.columns if name in columns]
             columns |= {name: frames.column(frame, name) for name in named}
-        return cls(sampling, columns, None, len(frame))
+        return cls(sampling, columns, len(frame))
 
     def rows(self) -> SampleRows:
         """The sample, a row per record."""
         weight = self.design_weights()
         stratum, strata = self._categories("strata")
         unit, n_units = self._clusters(stratum, strata)
-        fraction = self._fractions(stratum, strata, n_units, unit is not None)
-        scale = self.number.sum() / (weight @ self.number)
-        scaled = weight * scale
+        fraction = self._fractions(stratum, strata, n_units)
+        scaled = weight * (self.number.sum() / (weight @ self.number))
         rows = SampleRows(
             stratum=stratum,
             unit=unit,
@@ -198,25 +196,26 @@ class SampleData:
 
     def _clusters(self, stratum: Index, strata: list[Any]) -> tuple[Index | None, Array]:
         """The cluster of each record, and the number of sampling units of each stratum."""
-        unit, what = None, "record"
+        unit = None
         if self._sampling.clusters is None:
             n_units = np.bincount(stratum, self.number, len(strata)).astype(np.float64)
         else:
             first, unit = joint_ranks([stratum, self._categories("clusters")[0]])
             n_units = np.bincount(stratum[first], minlength=len(strata)).astype(np.float64)
-            what = "cluster"
         if n_units.min() < 2:
             lonely = strata[int(n_units.argmin())]
             where = "the sample" if lonely is None else f"stratum {lonely!r}"
             raise DataError(
-                f"{where} has one {what}, so the variance within it is unknown; join it with a "
-                "similar stratum"
+                f"{where} has one {self._unit}, so the variance within it is unknown; join it "
+                "with a similar stratum"
             )
         return unit, n_units
 
-    def _fractions(
-        self, stratum: Index, strata: list[Any], n_units: Array, clustered: bool
-    ) -> Array:
+    @property
+    def _unit(self) -> str:
+        return "record" if self._sampling.clusters is None else "cluster"
+
+    def _fractions(self, stratum: Index, strata: list[Any], n_units: Array) -> Array:
         """The share of the population's units that were sampled, in each stratum."""
         given = self._sampling.fpc
         if given is None:
@@ -224,7 +223,7 @@ class SampleData:
         sizes = self._populations(given, stratum, strata)
         for label, size, sampled in zip(strata, sizes, n_units, strict=True):
             if not np.isfinite(size) or size < sampled:
-                what = number_of(round(sampled), "cluster" if clustered else "record")
+                what = number_of(round(sampled), self._unit)
                 where = "" if label is None else f" of stratum {label!r}"
                 raise DataError(
                     f"fpc: the population{where} has {size:,.6g}, fewer than the {what} sampled; "
@@ -295,8 +294,8 @@ def _counted(reported: Any, design: Design, sampling: Sampling, schema: Schema) 
     columns = {name: by.columns.column(name) for name in sampling.columns}
     listed = by.in_order and bool((by.patterns.counts == 1).all())
     number = None if listed else by.patterns.counts
-    data = SampleData(sampling, columns, number, len(by.patterns))
-    return _grouped(schema, by.patterns.patterns, data.rows())
+    sample = SampleData(sampling, columns, len(by.patterns), number).rows()
+    return _grouped(schema, by.patterns.patterns, sample)
 
 
 def _grouped(schema: Schema, codes: Codes, sample: SampleRows) -> PatternTable:
