@@ -30,15 +30,9 @@ from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
+from tacit.models import latent_classes
 from tacit.models.conditional_model import Tables
-from tacit.models.latent_classes import (
-    COARSE,
-    LatentFit,
-    LatentModel,
-    Search,
-    flipped_groups,
-    n_parameters,
-)
+from tacit.models.latent_classes import LatentFit, LatentModel, Search
 from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
@@ -61,11 +55,8 @@ class ClassEstimate(Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence limits, cell by cell."""
-        limits = normal_interval(self.value, self.stderr, level)
-        lower, upper = (np.clip(limit, 0, 1) for limit in limits)
-        return Interval(
-            np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 1.0, upper)
-        )
+        lower, upper = np.clip(normal_interval(self.value, self.stderr, level), 0, 1)
+        return Interval(np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +100,8 @@ class ClassProfiles:
         rows = []
         for name in (None, *self.schema.names):
             estimate = self.shares() if name is None else self.profile(name)
-            numbers = [
-                np.ravel(v) for v in (estimate.value, estimate.stderr, *estimate.interval(level))
-            ]
-            for label, *figures in zip(estimate.cells(), *numbers, strict=True):
+            numbers = [estimate.value, estimate.stderr, *estimate.interval(level)]
+            for label, *figures in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
                 category = None if name is None else text(label[1])
                 rows.append((int(label[0]), name, category, *map(float, figures)))
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
@@ -121,15 +110,12 @@ class ClassProfiles:
         """A column per class: its share, and P(category | class) with one standard error."""
         classes = [f"class {c}" for c in range(len(self.prior))]
         shares = self.shares()
-        rows: list[tuple[Any, ...]] = [
-            ("share", "", *map(_plus_minus, shares.value, shares.stderr))
-        ]
+        rows = [("share", "", *map(_plus_minus, shares.value, shares.stderr))]
         for attribute in self.schema:
             profile = self.profile(attribute.name)
-            for label, values, errors in zip(
-                attribute.categories, profile.value.T, profile.stderr.T, strict=True
-            ):
-                rows.append((attribute.name, text(label), *map(_plus_minus, values, errors)))
+            columns = zip(profile.value.T, profile.stderr.T, strict=True)
+            for label, column in zip(attribute.categories, columns, strict=True):
+                rows.append((attribute.name, text(label), *map(_plus_minus, *column)))
         title = (
             f"{number_of(len(classes), 'latent class', 'latent classes')} from "
             f"{number_of(self.n_records, 'reported record')}; +- is one standard error"
@@ -183,7 +169,7 @@ def is_identified(sizes: Sequence[int], n_classes: int) -> bool:
     """
     if n_classes == 1:
         return True
-    free, cells = n_parameters(tuple(sizes), n_classes), math.prod(sizes)
+    free, cells = latent_classes.n_parameters(sizes, n_classes), math.prod(sizes)
     if free > cells - 1:
         return False
     parts = [1, 1, 1]
@@ -270,13 +256,12 @@ def bic(fit: LatentFit, model: LatentModel) -> float:
 
 def possible_numbers(sizes: tuple[int, ...], n_records: int) -> list[int]:
     """1, and numbers of classes that are identified and have fewer parameters than records."""
-    numbers: list[int] = []
-    for number in range(1, MOST_CLASSES + 1):
-        few = number > 1 and n_parameters(sizes, number) >= n_records
-        if few or not is_identified(sizes, number):
-            break
-        numbers.append(number)
-    return numbers
+
+    def possible(number: int) -> bool:
+        return latent_classes.n_parameters(sizes, number) < n_records
+
+    others = itertools.takewhile(possible, range(2, most_classes(sizes, MOST_CLASSES) + 1))
+    return [1, *others]
 
 
 def choose_classes(
@@ -294,7 +279,7 @@ def choose_classes(
 
     More classes are tried until two numbers in a row improve neither criterion.
     """
-    coarse, most = max(COARSE, search.tolerance), min(_ITERATIONS, search.iterations)
+    coarse, most = max(latent_classes.COARSE, search.tolerance), min(_ITERATIONS, search.iterations)
     search = replace(search, tolerance=coarse, iterations=most)
     numbers = possible_numbers(model.sizes, model.n_records)
     folds = _parts(counts, rng)
@@ -405,7 +390,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         margins = [project(reconstruction.table([name]).value) for name in schema.names]
         _check_number(self.n_classes or 1, schema.sizes, patterns.n_records)
         settings = (float(self.alpha), int(self.n_init), float(self.tol), int(self.max_iter))
-        search = Search(margins, flipped_groups(design), *settings)
+        search = Search(margins, latent_classes.flipped_groups(design), *settings)
         tell = progress or (lambda _: None)
         rng = np.random.default_rng(self.random_state)
         model = LatentModel(patterns, design)
@@ -553,7 +538,7 @@ def _check_number(n_classes: int, sizes: tuple[int, ...], n_records: int) -> Non
             f"{number_of(len(sizes), 'attribute')} of {math.prod(sizes):,} joint categories; "
             f"at most {most}"
         )
-    free = n_parameters(sizes, n_classes)
+    free = latent_classes.n_parameters(sizes, n_classes)
     if n_classes > 1 and free >= n_records:
         raise DataError(
             f"{number_of(n_records, 'record')} are too few for "

@@ -67,9 +67,8 @@ class LatentClasses:
         """A mixture of such models, which has all their classes."""
         shares = np.concatenate([w * m.shares for m, w in zip(models, weights, strict=True)])
         used = shares > _NO_SHARE
-        tables = [
-            np.concatenate(both)[used] for both in zip(*(m.tables for m in models), strict=True)
-        ]
+        by_attribute = zip(*(m.tables for m in models), strict=True)
+        tables = [np.concatenate(tables)[used] for tables in by_attribute]
         return cls(shares[used] / shares[used].sum(), tables)
 
 
@@ -90,14 +89,9 @@ class LatentModel(ConditionalModel):
         single = [group for group in layout.groups if group.single]
         if single:
             reported = tuple(design.reported.attributes[group.units[0]] for group in single)
-            units = [
-                UnitChannel(group.units, (i,), group.others[0]) for i, group in enumerate(single)
-            ]
-            several = [
-                blocks
-                for blocks, group in zip(model.groups, layout.groups, strict=True)
-                if not group.single
-            ]
+            units = [UnitChannel(g.units, (i,), g.others[0]) for i, g in enumerate(single)]
+            pairs = zip(model.groups, layout.groups, strict=True)
+            several = [blocks for blocks, group in pairs if not group.single]
             model.groups = [GroupBlocks.packed(patterns, reported, [1.0], [units]), *several]
         return model
 
@@ -143,7 +137,7 @@ class LatentModel(ConditionalModel):
         return np.asarray(covariance)
 
 
-def n_parameters(sizes: tuple[int, ...], n_classes: int) -> int:
+def n_parameters(sizes: Sequence[int], n_classes: int) -> int:
     """Free parameters of so many classes."""
     return n_classes - 1 + n_classes * sum(size - 1 for size in sizes)
 
@@ -303,8 +297,7 @@ def flipped_groups(design: Design) -> list[list[int]]:
     """Places of the yes/no attributes of each group that is kept or flipped as a whole."""
     groups = []
     for group in design.groups:
-        attributes = design.attributes_of(group)
-        odds = group.coin.flip_odds(attributes)
+        odds = group.coin.flip_odds(design.attributes_of(group))
         if odds is not None and min(odds) > 0:
-            groups.append([design.schema.index(a.name) for a in attributes])
+            groups.append([design.schema.index(name) for name in group.attributes])
     return groups

@@ -73,6 +73,18 @@ class CoinGroup(Mixture):
         """Whether the group is one unit, and its channel the matrix `others[0]`."""
         return len(self.units) == 1
 
+    def channel_of(self, units: tuple[int, ...]) -> Array:
+        """The channel of some of the units, written out."""
+        if self.single:
+            return self.others[0]
+        places = [self.units.index(unit) for unit in units]
+        truth: Array = self.theta * np.eye(
+            math.prod(self.factor.channel.true_shape[place] for place in places)
+        )
+        if self.drawn is None:
+            return np.asarray(truth + self.rest * kron(self.others[place] for place in places))
+        return np.asarray(truth + self.rest * self.drawn.marginal(tuple(places)).cells[:, None])
+
     def background(self, codes: Index) -> Array:
         """rest * d[y] of each report, where a draw replaces the truth."""
         assert self.drawn is not None, "a group that replaces the truth by a draw"
@@ -88,28 +100,22 @@ class UnitLayout:
         self.units: list[Unit] = []
         self.groups: list[CoinGroup] = []
         for factor in self.channel.factors:
-            self._add(factor)
+            kernel, first = factor.channel.kernel, len(self.units)
+            sizes, reports = factor.channel.true_shape, factor.channel.reported_shape
+            mixture = kernel.mixture
+            if len(sizes) == 1 or mixture is None:
+                self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
+                mixture = Mixture(0.0, 1.0, (kernel.entries,), None)
+            else:
+                self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
+            others = mixture.others if mixture.drawn is None else ()
+            parts = (mixture.theta, mixture.rest, others, mixture.drawn)
+            units = tuple(range(first, len(self.units)))
+            self.groups.append(CoinGroup(*parts, factor, units, kernel))
         #: True and reported categories of each unit: the shapes of joint tables.
         self.sizes = tuple(unit.size for unit in self.units)
         self.reports = tuple(unit.reports for unit in self.units)
         self._parts: dict[tuple[int, ...], Array] = {}
-
-    def _add(self, factor: Factor) -> None:
-        kernel, first = factor.channel.kernel, len(self.units)
-        sizes, reports = factor.channel.true_shape, factor.channel.reported_shape
-        mixture = kernel.mixture
-        if len(sizes) == 1 or mixture is None:
-            self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
-            self.groups.append(
-                CoinGroup(0.0, 1.0, (kernel.entries,), None, factor, (first,), kernel)
-            )
-            return
-        self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
-        units = tuple(range(first, len(self.units)))
-        others = mixture.others if mixture.drawn is None else ()
-        self.groups.append(
-            CoinGroup(mixture.theta, mixture.rest, others, mixture.drawn, factor, units, kernel)
-        )
 
     @cached_property
     def unit_design(self) -> Design:
@@ -164,31 +170,13 @@ class UnitLayout:
 
     def matrix(self, units: Sequence[int]) -> Array:
         """The channel of some units, in ascending order, written out."""
-        parts = [
-            self._part(tuple(u for u in units if u in group.units))
-            for group in self.groups
-            if any(u in group.units for u in units)
-        ]
+        parts = []
+        for group in self.groups:
+            inside = tuple(u for u in units if u in group.units)
+            if inside and inside not in self._parts:
+                self._parts[inside] = group.channel_of(inside)
+            parts += [self._parts[inside]] if inside else []
         return kron(parts)
-
-    def _part(self, units: tuple[int, ...]) -> Array:
-        """The channel of some units of one group."""
-        if units not in self._parts:
-            self._parts[units] = _written(self.group_of(units[0]), units)
-        return self._parts[units]
-
-
-def _written(group: CoinGroup, units: tuple[int, ...]) -> Array:
-    """The channel of some units of a group, from the group's parts."""
-    if group.single:
-        return group.others[0]
-    places = [group.units.index(unit) for unit in units]
-    sizes = [group.factor.channel.true_shape[place] for place in places]
-    truth: Array = group.theta * np.eye(math.prod(sizes))
-    if group.drawn is None:
-        return np.asarray(truth + group.rest * kron(group.others[p] for p in places))
-    cells = group.drawn.marginal(tuple(places)).cells
-    return np.asarray(truth + group.rest * cells[:, None])
 
 
 class UnitReports:
@@ -203,16 +191,6 @@ class UnitReports:
         self._inverses: dict[tuple[int, ...], Array] = {}
         self._likely: dict[tuple[int, ...], Array] = {}
 
-    def _with(self, rows: Index | Mask, counts: Index) -> UnitReports:
-        """The same design with some of the patterns, sent by other numbers of people."""
-        other = copy(self)
-        other.columns, other.counts = [column[rows] for column in self.columns], counts
-        other.n_records = int(counts.sum())
-        other._inverses, other._likely = {}, {}
-        for cached in ("tables", "margins", "codes"):
-            other.__dict__.pop(cached, None)
-        return other
-
     def halves(self, rng: np.random.Generator) -> tuple[Index, Index]:
         """The records divided at random in two halves, as counts of the patterns."""
         first = rng.multivariate_hypergeometric(self.counts, self.n_records // 2)
@@ -220,7 +198,13 @@ class UnitReports:
 
     def counted(self, counts: Index) -> UnitReports:
         """Patterns sent by other numbers of people; those of none are left out."""
-        return self._with(counts > 0, counts[counts > 0])
+        other, sent = copy(self), counts > 0
+        other.columns, other.counts = [column[sent] for column in self.columns], counts[sent]
+        other.n_records = int(counts.sum())
+        other._inverses, other._likely = {}, {}
+        for cached in ("tables", "margins", "codes"):
+            other.__dict__.pop(cached, None)
+        return other
 
     def sampled(self, most: int, rng: np.random.Generator) -> UnitReports:
         """At most so many of the records, drawn at random, but tables of all of them."""
@@ -228,9 +212,9 @@ class UnitReports:
             return self
         chances = self.counts / self.n_records
         drawn = rng.choice(len(chances), most, p=chances)
-        other, other_tables = copy(self), self.tables
+        other = copy(self)
         other.columns = [column[drawn] for column in self.columns]
-        other.counts, other.tables = np.ones(most, np.int64), other_tables
+        other.counts, other.tables = np.ones(most, np.int64), self.tables
         other.__dict__.pop("codes", None)
         return other
 
