@@ -266,7 +266,7 @@ def test_a_comparison_is_values_a_table_and_a_figure() -> None:
     assert found.to_frame("pyarrow").num_rows == 8
     assert found.to_dict()["epsilon"][0] is None
     assert "related" in str(found)
-    assert found._repr_html_().count("<tr>") == 9
+    assert found._repr_html_().count("<tr>") == 6
     assert len(found.plot().axes) == 2
     assert [len(table.rows) for table in found.tables()] == [2, 2]
     assert json.loads(found.to_json())["prior"] == found.prior == "known"
