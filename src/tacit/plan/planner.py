@@ -67,7 +67,16 @@ def plan(
     """
     check_level(level)
     requirements.check_respondents(n)
-    compared = _comparison(null, difference, by, group_share)
+    compared: Comparison | None = None
+    if null is not None and difference is not None:
+        raise DataError("give null or difference, not both: they are two different comparisons")
+    if null is not None:
+        compared = AgainstNull(null)
+    elif difference is not None:
+        part = 0.5 if group_share is None else check_number(group_share, "group_share")
+        compared = BetweenGroups(check_number(difference, "difference"), by, part)
+    elif by is not None:
+        raise DataError("by needs a difference between the groups")
     required = Requirements(width, power, compared, level)
     wish = PrivacyWish(epsilon, odds, worst_posterior)
     design = subjects.design_of(subject)
@@ -85,7 +94,13 @@ def plan(
                 )
             compared = replace(compared, share=groups[-1], groups=groups)
             required = replace(required, comparison=compared)
-        return _Task(design, _names(design, attribute, by), assumed, required).fixed(n, wish)
+        for name in filter(None, (by, attribute)):
+            design.schema.index(name)
+        if attribute is not None and attribute == by:
+            raise DataError(f"{by!r} makes the groups; give another attribute to compare")
+        names = tuple(name for name in design.schema.names if name != by)
+        names = names if attribute is None else (attribute,)
+        return _Task(design, names, assumed, required).fixed(n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
     size = subjects.number_of_categories(subject, prevalence, categories)
@@ -103,32 +118,6 @@ def plan(
 
     layout = Layout({ANSWER: answer}, (ANSWER,), family.last, one_question)
     return _solved(family.name, layout, required, n, wish)
-
-
-def _comparison(
-    null: float | None, difference: float | None, by: str | None, share: float | None
-) -> Comparison | None:
-    if null is not None and difference is not None:
-        raise DataError("give null or difference, not both: they are two different comparisons")
-    if null is not None:
-        return AgainstNull(null)
-    if difference is not None:
-        part = 0.5 if share is None else check_number(share, "group_share")
-        return BetweenGroups(check_number(difference, "difference"), by, part)
-    if by is not None:
-        raise DataError("by needs a difference between the groups")
-    return None
-
-
-def _names(design: Design, attribute: str | None, by: str | None) -> tuple[str, ...]:
-    if by is not None:
-        design.schema.index(by)
-    if attribute is not None:
-        design.schema.index(attribute)
-        if attribute == by:
-            raise DataError(f"{by!r} makes the groups; give another attribute to compare")
-        return (attribute,)
-    return tuple(name for name in design.schema.names if name != by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +181,7 @@ class _Task:
         disguised = group.disguised
         power = between = None
         if compared is not None:
-            power = required.expected_power(question, n)
+            power = compared.power(question, n, required.level)
             if isinstance(compared, BetweenGroups):
                 between = compared.width(question, n, required.level)
         return QuestionPlan(

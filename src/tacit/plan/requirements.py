@@ -222,29 +222,19 @@ class _Comparison:
         return expected_difference(channel, table, own.code, self.n)
 
     @cached_property
-    def _truth(self) -> tuple[float, float]:
-        base = self.question.own.share
-        return base + self.compared.difference, base
-
-    @cached_property
     def _expected(self) -> tuple[Estimate, Estimate]:
-        return self._estimates(*self._truth)
-
-    @cached_property
-    def _parts(self) -> tuple[float, float]:
-        """How far the share of each group moves if the difference is smaller by 1."""
-        variance = self._expected[0].stderr ** 2
-        total = float(variance.sum())
-        first = float(variance[0]) / total if total > 0 else 0.5
-        return -first, 1 - first
+        base = self.question.own.share
+        return self._estimates(base + self.compared.difference, base)
 
     def difference(self, part: float) -> Estimate:
         """The expected difference if only this part of it is seen."""
-        missing = (1 - part) * self.compared.difference
-        first, second = (
-            min(max(truth + missing * moved, 0.0), 1.0)
-            for truth, moved in zip(self._truth, self._parts, strict=True)
-        )
+        # How far the share of each group moves if the difference is smaller by 1.
+        variance = self._expected[0].stderr ** 2
+        total = float(variance.sum())
+        moves = float(variance[0]) / total if total > 0 else 0.5
+        base, missing = self.question.own.share, (1 - part) * self.compared.difference
+        first = min(max(base + self.compared.difference - missing * moves, 0.0), 1.0)
+        second = min(max(base + missing * (1 - moves), 0.0), 1.0)
         return self._estimates(first, second)[1]
 
     def power(self, level: float) -> float:
@@ -308,16 +298,13 @@ class Requirements:
         """Whether anything must be reached."""
         return self.width is not None or self.power is not None
 
-    def expected_power(self, question: PlannedQuestion, n: int) -> float:
-        """The power of the comparison."""
-        assert self.comparison is not None, "a comparison"
-        return self.comparison.power(question, n, self.level)
-
     def met(self, question: PlannedQuestion, n: int) -> bool:
         """Whether n respondents suffice."""
         if self.width is not None and question.width(n, self.level) > self.width:
             return False
-        return self.power is None or self.expected_power(question, n) >= self.power
+        if self.power is None or self.comparison is None:
+            return True
+        return self.comparison.power(question, n, self.level) >= self.power
 
     def respondents(self, question: PlannedQuestion) -> int:
         """The fewest respondents that suffice for one attribute."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,23 +91,22 @@ class SurveyPlan(TablesResult):
     @property
     def epsilon(self) -> float:
         """Local differential privacy of the least private question that is disguised."""
-        return max(privacy.epsilon for privacy in self._disguised)
+        return self._largest("epsilon")
 
     @property
     def odds(self) -> float:
         """The largest factor by which the report of one disguised question changes odds."""
-        return max(privacy.odds for privacy in self._disguised)
+        return self._largest("odds")
 
     @property
     def worst_posterior(self) -> float:
         """The largest probability of an answer after the report of its disguised question."""
-        return max(privacy.worst_posterior for privacy in self._disguised)
+        return self._largest("worst_posterior")
 
-    @property
-    def _disguised(self) -> list[AnswerPrivacy]:
-        """The privacy of the disguised questions; of all if none is."""
-        disguised = [q.privacy for q in self.questions if q.disguised]
-        return disguised or [q.privacy for q in self.questions]
+    def _largest(self, figure: str) -> float:
+        """Of the disguised questions; of all if none is."""
+        disguised = [q for q in self.questions if q.disguised] or self.questions
+        return max(float(getattr(question.privacy, figure)) for question in disguised)
 
     @property
     def record_epsilon(self) -> float:
@@ -131,7 +129,18 @@ class SurveyPlan(TablesResult):
     def warnings(self) -> tuple[str, ...]:
         """Where the plan is less safe than its widths and its single answers look."""
         exceeded = {q.tolerated for q in self.questions if q.tolerated is not None}
-        warnings = [_bias_warning(share, self.questions) for share in sorted(exceeded)]
+        warnings = []
+        for share in sorted(exceeded):
+            biases = [
+                f"{q.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * q.width:.2f})"
+                for q in self.questions
+                for bias in q.biases
+                if q.tolerated == share == bias.carriers
+            ]
+            warnings.append(
+                f"if {100 * share:g} % of carriers always give the safe answer, the bias exceeds "
+                "the planned interval, and more respondents do not help: " + ", ".join(biases)
+            )
         if len(self.design.schema) > 1 and math.isinf(self.disguised_epsilon):
             warnings.append(
                 "epsilon of the disguised answers together is infinite: a whole record discloses "
@@ -206,8 +215,7 @@ class SurveyPlan(TablesResult):
             + [f"{100 * bias.bias:+.2f}" for bias in q.biases]
             for q in biased
         ]
-        title = "Bias in points if some carriers always give the safe answer"
-        return Table(heads, rows, title)
+        return Table(heads, rows, "Bias in points if some carriers always give the safe answer")
 
     def _budget(self) -> Table:
         rows = [
@@ -301,19 +309,6 @@ class SurveyPlan(TablesResult):
         return "\n\n".join([*texts, *self.notes()])
 
     __repr__ = __str__
-
-
-def _bias_warning(share: float, questions: Sequence[QuestionPlan]) -> str:
-    named = [
-        f"{q.attribute} ({100 * bias.bias:+.2f} points, planned ± {100 * q.width:.2f})"
-        for q in questions
-        for bias in q.biases
-        if q.tolerated == share == bias.carriers
-    ]
-    return (
-        f"if {100 * share:g} % of carriers always give the safe answer, the bias exceeds the "
-        f"planned interval, and more respondents do not help: {', '.join(named)}"
-    )
 
 
 def _plain(question: QuestionPlan) -> dict[str, Any]:

@@ -338,7 +338,7 @@ class Sample:
         model = model.variant(len(classes.shares))
         #: P(class | report), records by classes.
         self.classes = model.classes(model.join(classes.shares, classes.tables))
-        self._parts = {g: self._strategies(g) for g in layout.groups if not g.single}
+        self._parts = {group: self._strategies(group) for group in layout.groups}
 
     def attribute(self, name: str) -> Risk:
         """Of one attribute."""
@@ -371,13 +371,17 @@ class Sample:
         """P(report of a group | class) as two summands: truth kept, truth not kept."""
         answers = [self.model.tables[u] for u in group.units]
         columns = [self.codes[:, u] for u in group.units]
-        truth = np.prod([a[:, y].T for a, y in zip(answers, columns, strict=True)], axis=0)
-        if group.drawn is not None:
+        if group.drawn is None:
+            changed = [a @ other.T for a, other in zip(answers, group.others, strict=True)]
+            picked = [a[:, y].T for a, y in zip(changed, columns, strict=True)]
+            other = group.rest * np.prod(picked, axis=0)
+        else:
             background = group.background(self.codes[:, list(group.units)])
-            return group.theta * truth, np.repeat(background[:, None], truth.shape[1], axis=1)
-        changed = [a @ other.T for a, other in zip(answers, group.others, strict=True)]
-        other = np.prod([a[:, y].T for a, y in zip(changed, columns, strict=True)], axis=0)
-        return group.theta * truth, group.rest * other
+            other = np.repeat(background[:, None], len(self.model.shares), axis=1)
+        if group.single:  # a matrix never keeps the truth as such
+            return np.zeros_like(other), other
+        truth = np.prod([a[:, y].T for a, y in zip(answers, columns, strict=True)], axis=0)
+        return group.theta * truth, other
 
     def units(self, units: Sequence[int]) -> Risk:
         """Of several units at once: whole groups."""
@@ -402,11 +406,7 @@ class Sample:
 
     def _term(self, group: CoinGroup, true: Index) -> Array:
         """P(x_g | y_g, c): records by classes."""
-        if group.single:
-            (unit,) = group.units
-            sent = (self.model.tables[unit] @ group.others[0].T)[:, self.codes[:, unit]].T
-        else:
-            sent = np.add(*self._parts[group])
+        sent = np.add(*self._parts[group])
         likely = _likely(group, self.codes, true)[:, None] * self._answered(group.units, true)
         return np.asarray(likely / np.maximum(sent, TINY))
 

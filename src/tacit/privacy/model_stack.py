@@ -256,43 +256,33 @@ class _Search:
         left = set(range(len(self._sizes)))
         while left:
             before = [unit for unit, _ in placed]
-            score, unit, parents = max(self._best(unit, before) for unit in sorted(left))
+            ways = [*combinations(before, 1), *combinations(before, 2)]
+            scored = [(self._excess((u,), way), u, way) for u in sorted(left) for way in ways]
+            score, unit, parents = max(scored, default=(0.0, 0, ()))
             chosen = [(unit, parents)] if score > 0 else self._start(left)
             placed += chosen
             left -= {unit for unit, _ in chosen}
         return placed
 
-    def _best(self, unit: int, before: list[int]) -> tuple[float, int, Units]:
-        """The best parents of a unit among those placed before; a score of 0 without any."""
-        ways = [*combinations(before, 1), *combinations(before, 2)]
-        return max(((self._gain(unit, way), unit, way) for way in ways), default=(0.0, unit, ()))
-
-    def _gain(self, unit: int, parents: Units) -> float:
-        """What the parents add to the likelihood of a unit's reports, beyond chance."""
-        family = tuple(sorted((unit, *parents)))
-        if any(units not in self._tables for units in (family, tuple(sorted(parents)), (unit,))):
-            return -np.inf
-        ratio = self._likelihood(family) - self._likelihood(parents) - self._likelihood((unit,))
-        freedom = (self._sizes[unit] - 1) * (math.prod(self._sizes[p] for p in parents) - 1)
-        return ratio - _by_chance(freedom)
-
-    def _likelihood(self, units: Units) -> float:
-        return self._tables[tuple(sorted(units))].likelihood
-
     def _start(self, left: set[int]) -> list[tuple[int, Units]]:
         """The units that depend most on each other, or all that are left as independent."""
         families = [f for size in (2, 3) for f in combinations(sorted(left), size)]
-        scored = [(self._excess(f), f) for f in families if f in self._tables]
+        scored = [(self._excess(*((u,) for u in family)), family) for family in families]
         score, family = max(scored, default=(0.0, ()))
         if score <= 0:
             return [(unit, ()) for unit in sorted(left)]
         return [(unit, family[:number]) for number, unit in enumerate(family)]
 
-    def _excess(self, family: Units) -> float:
-        """By how much a family's likelihood exceeds that of independence, beyond chance."""
-        ratio = self._likelihood(family) - sum(self._likelihood((u,)) for u in family)
-        cells = math.prod(self._sizes[u] for u in family)
-        return ratio - _by_chance(cells - 1 - sum(self._sizes[u] - 1 for u in family))
+    def _excess(self, *parts: Units) -> float:
+        """By how much the likelihood of some units exceeds that of independent parts, beyond
+        chance; minus infinity if a table of them could not be estimated.
+        """
+        sets = [tuple(sorted(units)) for units in (sum(parts, ()), *parts)]
+        if any(units not in self._tables for units in sets):
+            return -np.inf
+        whole, *apart = (self._tables[units].likelihood for units in sets)
+        cells, *few = (math.prod(self._sizes[u] for u in units) - 1 for units in sets)
+        return whole - sum(apart) - _by_chance(cells - sum(few))
 
 
 def _conditional(

@@ -273,10 +273,8 @@ class Report(TablesResult, PerScope[Scope]):
 
     def record_figures(self, scope: Scope) -> Figures | None:
         """The figures by the whole reported record; None where dependence is not known."""
-        assessment = self.disclosure.assessment
-        if assessment is None:
-            known = self.prior.ties_all
-        else:
+        assessment, known = self.disclosure.assessment, self.prior.ties_all
+        if assessment is not None:
             known = assessment.of(scope.names).known("map_privacy")
         return scope.from_record if known else None
 
@@ -309,9 +307,8 @@ class Report(TablesResult, PerScope[Scope]):
         scopes = (*self.attributes.values(), *self.groups, self.record)
         errors = [max(s.from_record.stderr[:2]) for s in scopes if s.from_record.stderr is not None]
         if errors:
-            text += (
-                f" Large groups by Monte Carlo: PSE and MAP {rounding.monte_carlo(max(errors))}."
-            )
+            error = rounding.monte_carlo(max(errors))
+            text += f" Large groups by Monte Carlo: PSE and MAP {error}."
         return text + " Privacy is rounded down, risk up."
 
     def tables(self) -> list[Table]:
@@ -430,14 +427,10 @@ def report(
     checked_prior = prior_of(prior, design, limits.rng, limits.priors)
     assessment = None
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
-        assessment = assess(
-            design, prior.patterns.refuse(weights=True), limits.rng, limits.progress
-        )
+        patterns = prior.patterns.refuse(weights=True)
+        assessment = assess(design, patterns, limits.rng, limits.progress)
     scopes = with_dependence(measure(design, checked_prior, limits), assessment)
-    sent = {
-        name: answer_risks(design, checked_prior, name, limits.level)
-        for name in design.schema.names
-    }
+    level, names = limits.level, design.schema.names
     mined = after_mining(_models(rules), design, checked_prior, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, checked_prior, limits=limits)
     return Report(
@@ -446,10 +439,10 @@ def report(
         prior=checked_prior,
         disclosure=disclosure(design, checked_prior, scopes, assessment),
         knowing_others=_knowing_others(design, checked_prior, limits, assessment),
-        answers=sent,
+        answers={name: answer_risks(design, checked_prior, name, level) for name in names},
         after_mining=mined,
         repeated=again,
-        level=limits.level,
+        level=level,
         wording=wording or Wording(),
     )
 
@@ -463,18 +456,11 @@ def _knowing_others(
     """
     if assessment is None or prior.ties_all:
         risks = risks_knowing(design, prior, limits)
-        apart = {
-            n
-            for part in linked_parts(design.conditions, design.schema)
-            for n in part
-            if not prior.holds(part)
-        }
+        parts = linked_parts(design.conditions, design.schema)
+        apart = {n for part in parts if not prior.holds(part) for n in part}
         return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
-    assessed = ((name, assessment.knowing_others.get(name)) for name in design.schema.names)
-    return {
-        name: scope.figures if scope and scope.known("map_privacy") else None
-        for name, scope in assessed
-    }
+    known = {n: a.figures for n, a in assessment.knowing_others.items() if a.known("map_privacy")}
+    return {name: known.get(name) for name in design.schema.names}
 
 
 def _models(rules: Any) -> list[list[Any]]:

@@ -35,15 +35,9 @@ SHORT_UNKNOWN = "?"
 _COLUMNS = (
     ("no report", "Knows only how common each answer is."),
     ("own report", "Sees the report of this answer alone."),
-    (
-        "whole record",
-        "Sees all reported answers of a person, and knows how answers go together.",
-    ),
+    ("whole record", "Sees all reported answers of a person, and knows how answers go together."),
     ("at most", "The same, an upper bound for any dependence between answers."),
-    (
-        "others known",
-        "Also knows the person's other true answers, as a colleague or a spouse may.",
-    ),
+    ("others known", "Also knows the person's other true answers, as a colleague or a spouse may."),
 )
 _WITH_MODEL = ("with model", "Sees all reported answers and holds the published model.")
 _UNRELATED = (
@@ -230,10 +224,7 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
 def mined_table(attributes: Mapping[str, AfterMining]) -> Table:
     """PSE before and after a model is published."""
     rows = [
-        [
-            name,
-            *map(rounding.down, (mined.pse_before, mined.pse_known, mined.pse_unknown)),
-        ]
+        [name, *map(rounding.down, (mined.pse_before, mined.pse_known, mined.pse_unknown))]
         for name, mined in attributes.items()
     ]
     return Table(("model published", "PSE before", "after, known", "after, unknown"), rows)
@@ -308,11 +299,12 @@ def _attribute(report: Report, name: str) -> str:
     answers = report.answers[name]
     if all(answer.hidden <= 0 for answer in answers):
         return report.wording.said(name, "every answer that is sent gives the true one away.")
-    least = sorted(answers, key=lambda answer: answer.hidden)[:_TOLD]
-    shown = answers if len(answers) <= _TOLD else least
+    shown = answers
+    if len(answers) > _TOLD:
+        shown = tuple(sorted(answers, key=lambda answer: answer.hidden)[:_TOLD])
     parts = [_sent(report, answer, i == 0) for i, answer in enumerate(shown)]
     left = len(answers) - len(shown)
-    more = "" if not left else "; the other answer protects no less"
+    more = "; the other answer protects no less" if left else ""
     if left > 1:
         more = f"; the other {left} answers protect no less"
     assumed = _common(report, name)
@@ -340,13 +332,26 @@ def _record(report: Report) -> str:
     record, number = report.disclosure.record, len(report.attributes)
     guessed = f"guesses {'both' if number == 2 else f'all {number}'} true answers right"
     if record.accuracy is None:
+        any_dependence, disguised = "", report.bound_disguised
+        if record.limit is not None:
+            any_dependence = (
+                f"; whatever that is, in at most {of_100_up(record.limit)} of 100 cases"
+            )
+        elif disguised is not None and disguised < NO_LIMIT:
+            any_dependence = (
+                "; undisguised answers could give all others away, and from the disguised answers "
+                f"alone, any one of them is guessed right in at most {of_100_up(disguised)} of "
+                f"100 cases ({_common(report)})"
+            )
+        elif record.bound is not None:
+            any_dependence = "; no limit can be given"
         return (
             f"The record: how often someone who sees one whole reported record {guessed} is not "
-            f"known, because it depends on how answers go together{_any_dependence(report)}."
+            f"known, because it depends on how answers go together{any_dependence}."
         )
-    span = (
-        "" if record.span is None else f" ({of_100(record.span[0])} to {of_100_up(record.span[1])})"
-    )
+    span = ""
+    if record.span is not None:
+        span = f" ({of_100(record.span[0])} to {of_100_up(record.span[1])})"
     said = (
         f"The record: someone who sees one whole reported record and knows how answers go "
         f"together {guessed} in {'about' if span else 'up to'} "
@@ -362,59 +367,46 @@ def _record(report: Report) -> str:
     return f"{said}; without the record, in {before}."
 
 
-def _any_dependence(report: Report) -> str:
-    """What holds for any dependence between answers, as the end of a sentence."""
-    record, disguised = report.disclosure.record, report.bound_disguised
-    if record.limit is not None:
-        return f"; whatever that is, in at most {of_100_up(record.limit)} of 100 cases"
-    if disguised is not None and disguised < NO_LIMIT:
-        return (
-            "; undisguised answers could give all others away, and from the disguised answers "
-            f"alone, any one of them is guessed right in at most {of_100_up(disguised)} of 100 "
-            f"cases ({_common(report)})"
-        )
-    return "" if record.bound is None else "; no limit can be given"
-
-
 def _others_known(report: Report) -> str:
     """The adversary who also knows the person's other true answers."""
-    gains = {}
-    for name, knowing in report.knowing_others.items():
-        if knowing is not None:
-            alone = report.attributes[name].alone
-            gain = max(
-                knowing.accuracy - alone.accuracy, knowing.worst_posterior - alone.worst_posterior
-            )
-            if gain > _WORTH:
-                gains[name] = gain
+    known = {n: figures for n, figures in report.knowing_others.items() if figures is not None}
+    alone = {name: report.attributes[name].alone for name in known}
+    gains = {
+        name: max(
+            figures.accuracy - alone[name].accuracy,
+            figures.worst_posterior - alone[name].worst_posterior,
+        )
+        for name, figures in known.items()
+    }
     assumed, beware = (f", {UNRELATED}", RELATED) if report.takes_unrelated else ("", "")
     who = "Someone who also knows a person's other true answers (a colleague, a spouse)"
-    hidden = [name for name, knowing in report.knowing_others.items() if knowing is None]
+    most, more = _most(gains)
+    hidden = [name for name in report.knowing_others if name not in known]
     if hidden:
-        names = _quoted(report, hidden)
-        beware = f" How much more about {names} is not known; it may be everything."
-        if not gains:
+        beware = (
+            f" How much more about {_quoted(report, hidden)} is not known; it may be everything."
+        )
+        if not most:
             return f"{who} may learn more.{beware}"
-    if not gains:
+    if not most:
         return (
             f"{who} learns nothing more about an answer than its own report tells{assumed}.{beware}"
         )
-    most, more = _most(gains)
     alike: dict[str, list[str]] = {}
     for name in most:
-        alike.setdefault(_known(report, name), []).append(report.wording.quoted(name))
+        figures, before = known[name], alone[name]
+        said = (
+            f"guessed right in up to {of_100_up(figures.accuracy)} of 100 cases, and up to "
+            f"{_sure(figures.worst_posterior)} % sure (from its own report "
+            f"{of_100_up(before.accuracy)} and {_sure(before.worst_posterior)} %)"
+        )
+        alike.setdefault(said, []).append(report.wording.quoted(name))
     gained = [f"{', '.join(names)}: {said}" for said, names in alike.items()]
     return f"{who} learns more{assumed}. {'; '.join(gained)}{more}.{beware}"
 
 
-def _known(report: Report, name: str) -> str:
-    knowing, alone = report.knowing_others[name], report.attributes[name].alone
-    assert knowing is not None
-    sure, before = (rounding.up(100 * f.worst_posterior, 1) for f in (knowing, alone))
-    return (
-        f"guessed right in up to {of_100_up(knowing.accuracy)} of 100 cases, and up to {sure} % "
-        f"sure (from its own report {of_100_up(alone.accuracy)} and {before} %)"
-    )
+def _sure(posterior: float) -> str:
+    return rounding.up(100 * posterior, 1)
 
 
 def _with_model(report: Report) -> Iterator[str]:
@@ -425,28 +417,38 @@ def _with_model(report: Report) -> Iterator[str]:
         alone = report.attributes[name].alone
         raised = mined.accuracy_with_model - alone.accuracy > _WORTH
         if raised or mined.worst_with_model - alone.worst_posterior > _WORTH:
-            sure, before = (
-                rounding.up(100 * posterior, 1)
-                for posterior in (mined.worst_with_model, alone.worst_posterior)
-            )
             yield report.wording.said(
                 name,
                 "once the model is published, and if its rules hold, someone who sees the whole "
                 f"reported record guesses right in up to {of_100_up(mined.accuracy_with_model)} "
                 f"of 100 cases (from its own report {of_100_up(alone.accuracy)}) and can be "
-                f"{sure} % sure ({before} %){'' if report.prior.ties_all else _MODEL_ALONE}.",
+                f"{_sure(mined.worst_with_model)} % sure ({_sure(alone.worst_posterior)} %)"
+                f"{'' if report.prior.ties_all else _MODEL_ALONE}.",
             )
 
 
 def warnings(report: Report) -> tuple[str, ...]:
     """Risks that single answers do not show; first of all that dependence is not known, if so."""
-    unbounded = (
-        _unbounded(report, group)
-        for group, scope in zip(report.design.groups, report.groups, strict=True)
-        if math.isinf(scope.epsilon)
-    )
     first = [] if report.disclosure.warning is None else [report.disclosure.warning]
+    groups = zip(report.design.groups, report.groups, strict=True)
+    unbounded = [_unbounded(report, group) for group, s in groups if math.isinf(s.epsilon)]
     return (*first, *unbounded, *_at_once(report), *_whole(report), *_more_by_record(report))
+
+
+#: A related group of several attributes: all true, or all untrue.
+_ALL_OPPOSITE = (
+    "One coin for {}: a report is all true or all opposite. Whoever sees it knows "
+    "for certain which answers agree with each other, and whoever also knows one of the "
+    "true answers (a colleague, a spouse) knows all others for certain. Epsilon is "
+    "infinite, though each answer alone is protected."
+)
+_ALL_UNTRUE = (
+    "One coin for {}: a report is true throughout or untrue throughout. Whoever sees it "
+    "knows that the true answers are either exactly these or differ in every one. Whoever "
+    "also knows one of the true answers (a colleague, a spouse) knows which: if the report is "
+    "true, all others are revealed for certain. Epsilon is infinite, though each answer alone "
+    "is protected."
+)
 
 
 def _unbounded(report: Report, group: Group) -> str:
@@ -456,26 +458,9 @@ def _unbounded(report: Report, group: Group) -> str:
         return f"Not disguised: {names}. What is sent is the truth."
     single = [design.channel(design.jointly_reported([name])).epsilon for name in group.attributes]
     if group.coin.family == "related" and all(map(math.isfinite, single)):
-        return _one_coin(report, names, group)
+        binary = all(a.size == 2 for a in design.attributes_of(group))
+        return (_ALL_OPPOSITE if binary else _ALL_UNTRUE).format(names)
     return f"Some reports of {names} rule out some true answers for certain: epsilon is infinite."
-
-
-def _one_coin(report: Report, names: str, group: Group) -> str:
-    """A related group of several attributes: all true, or all untrue."""
-    if all(a.size == 2 for a in report.design.attributes_of(group)):
-        return (
-            f"One coin for {names}: a report is all true or all opposite. Whoever sees it knows "
-            "for certain which answers agree with each other, and whoever also knows one of the "
-            "true answers (a colleague, a spouse) knows all others for certain. Epsilon is "
-            "infinite, though each answer alone is protected."
-        )
-    return (
-        f"One coin for {names}: a report is true throughout or untrue throughout. Whoever sees it "
-        "knows that the true answers are either exactly these or differ in every one. Whoever "
-        "also knows one of the true answers (a colleague, a spouse) knows which: if the report is "
-        "true, all others are revealed for certain. Epsilon is infinite, though each answer alone "
-        "is protected."
-    )
 
 
 def _at_once(report: Report) -> Iterator[str]:
@@ -512,17 +497,14 @@ def _whole(report: Report) -> Iterator[str]:
 
 def _more_by_record(report: Report) -> Iterator[str]:
     """Answers that go together reveal each other; only if dependence is known."""
-    gains = {
-        name: accuracy.accuracy - report.attributes[name].alone.accuracy
-        for name, accuracy in report.disclosure.attributes.items()
-        if accuracy.accuracy is not None
+    known = {
+        name: (disclosed.accuracy, report.attributes[name].alone.accuracy)
+        for name, disclosed in report.disclosure.attributes.items()
+        if disclosed.accuracy is not None
     }
-    most, more = _most({name: gain for name, gain in gains.items() if gain > _WORTH})
-    phrases = []
-    for name in most:
-        accuracy, alone = report.disclosure.attributes[name].accuracy, report.attributes[name].alone
-        quoted, before = report.wording.quoted(name), of_100(alone.accuracy)
-        phrases.append(f"{quoted} {of_100_up(accuracy or 0.0)} (alone {before})")
+    most, more = _most({name: accuracy - alone for name, (accuracy, alone) in known.items()})
+    pairs = ((report.wording.quoted(name), *known[name]) for name in most)
+    phrases = [f"{name} {of_100_up(whole)} (alone {of_100(alone)})" for name, whole, alone in pairs]
     if phrases:
         yield (
             "The whole reported record says more about an answer than its own report does. Best "
@@ -531,10 +513,11 @@ def _more_by_record(report: Report) -> Iterator[str]:
 
 
 def _most(gains: Mapping[str, float]) -> tuple[list[str], str]:
-    """The names with the largest gains, in their order, and words for how many more there are."""
-    largest = sorted(gains, key=lambda name: -gains[name])[:_NAMED]
-    left = len(gains) - len(largest)
-    return [n for n in gains if n in largest], f"; less about {left} more" if left else ""
+    """The names with the largest gains worth mentioning, in their order, and words for the rest."""
+    worth = {name: gain for name, gain in gains.items() if gain > _WORTH}
+    largest = sorted(worth, key=lambda name: -worth[name])[:_NAMED]
+    left = len(worth) - len(largest)
+    return [n for n in worth if n in largest], f"; less about {left} more" if left else ""
 
 
 def _quoted(report: Report, names: Sequence[str]) -> str:
