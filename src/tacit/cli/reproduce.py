@@ -10,10 +10,7 @@ from typing import Literal
 
 from typer import Argument, Option
 
-from tacit import papers
 from tacit.cli import show
-from tacit.papers import report
-from tacit.papers.runner import Progress
 
 Paper = Literal["du-zhan", "zhan-matwin", "soni-shrivastva", "huang-du", "all"]
 
@@ -39,12 +36,15 @@ def reproduce(
 
     Example: [bold]tacit reproduce all --quick --out reproduced[/bold]
     """
+    from tacit import papers  # needs the extra `plot`
+    from tacit.papers import report
+
     start = time.perf_counter()
     names = list(papers.STUDIES) if paper == "all" else [paper]
     plan = papers.Plan(repeats, quick, seed)
     with show.progress("") as tell:
 
-        def watch(done: Progress) -> None:
+        def watch(done: papers.runner.Progress) -> None:
             settings = f"{done.settings_done}/{done.settings} settings"
             counted = f"{settings}, {done.repeats_done:,}/{done.repeats:,} repeats"
             tell(done.work_done / done.work, f"{counted}, {done.name}")
