@@ -118,8 +118,8 @@ def section_of(
 
     The file of its texts has title, source, summary and paragraphs, with blank lines between.
     """
-    content = files("tacit.papers").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
-    texts = [" ".join(part.split()) for part in content.format(**values).split("\n\n")]
+    content = _file("texts", f"{name}.txt").format(**values)
+    texts = [" ".join(part.split()) for part in content.split("\n\n")]
     title, paper, summary, *paragraphs = texts
     return Section(name, title, paper, paragraphs, checks, charts, tables, summary)
 
@@ -153,14 +153,30 @@ OPEN = 15
 
 def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -> str:
     """The whole page; `pictures` are SVG elements by the name of their chart."""
-    body = "".join(_section(section, pictures) for section in sections)
-    style = files("tacit.papers").joinpath("report.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The papers, reproduced</title><style>\n{style}</style></head><body>"
-        f"<h1>The papers, reproduced</h1>{_summary(sections, plan)}{body}</body></html>\n"
+    if plan.small:
+        size = "A small part of the papers' repeats: numbers vary more than they should."
+    else:
+        size = "As many repeats as the papers had, unless a section says otherwise."
+    table = summary_table(sections)
+    rows, summaries = [], ""
+    for section, (title, *counts, largest, where) in zip(sections, table.rows, strict=True):
+        link = Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>')
+        rows.append((link, *counts, signed(largest), where))
+        if section.summary:
+            summaries += f"<p><b>{_text(title)}.</b> {_text(section.summary)}</p>"
+    return _file("page.html").format(
+        style=_file("report.css"),
+        size=size,
+        table=_wide(replace(table, rows=rows), cards=True),
+        summaries=summaries,
+        version=__version__,
+        seed=plan.seed,
+        sections="".join(_section(section, pictures) for section in sections),
     )
+
+
+def _file(*names: str) -> str:
+    return files("tacit.papers").joinpath(*names).read_text(encoding="utf-8")
 
 
 def summary_table(sections: Sequence[Section]) -> Table:
@@ -170,15 +186,9 @@ def summary_table(sections: Sequence[Section]) -> Table:
         compared = [check for check in section.checks if check.holds is not None]
         compared_to = [check for check in section.checks if check.difference is not None]
         largest = max(compared_to, key=lambda check: abs(check.difference or 0), default=None)
-        rows.append(
-            (
-                section.title,
-                len(compared),
-                sum(check.holds is True for check in compared),
-                None if largest is None else largest.difference,
-                "" if largest is None else largest.what,
-            )
-        )
+        difference, where = (None, "") if largest is None else (largest.difference, largest.what)
+        within = sum(check.holds is True for check in compared)
+        rows.append((section.title, len(compared), within, difference, where))
     heads = ("paper", "numbers compared", "within tolerance", "largest difference", "where")
     return Table(heads, rows, align="lrrrl")
 
@@ -192,30 +202,6 @@ def checks_table(section: Section) -> Table:
     ]
     heads = ("what", "published", "measured before", "ours", "difference", "within tolerance")
     return Table((*heads, "why"), rows)
-
-
-def _summary(sections: Sequence[Section], plan: Plan) -> str:
-    if plan.small:
-        size = "A small part of the papers' repeats: numbers vary more than they should."
-    else:
-        size = "As many repeats as the papers had, unless a section says otherwise."
-    table = summary_table(sections)
-    rows = [
-        (Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>'), *counts, signed(d), where)
-        for section, (title, *counts, d, where) in zip(sections, table.rows, strict=True)
-    ]
-    summaries = "".join(
-        f"<p><b>{_text(section.title)}.</b> {_text(section.summary)}</p>"
-        for section in sections
-        if section.summary
-    )
-    return (
-        "<p>The experiments of the papers as they are described, beside tacit's own answer. If a "
-        f"paper prints no number, ours is compared with one measured before. {size}</p>"
-        f"{_wide(replace(table, rows=rows), cards=True)}{summaries}"
-        f'<p class="small">tacit {__version__}, seed {plan.seed}. Every number and every '
-        "curve is also in a CSV file beside this page; figures are there as SVG files.</p>"
-    )
 
 
 def _wide(table: Table, cards: bool = False) -> str:
@@ -307,12 +293,11 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
             picture = svg(draw(chart))
             write_text(folder / f"{chart.name}.svg", picture)
             # Names of its own, since several stand on one page.
-            pictures[chart.name] = re.sub(
-                r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", picture
-            )
-            rows: list[Any] = [
-                (curve.label, x, y) for curve in chart.curves for x, y in curve.ordered
-            ]
+            own_names = rf"\g<1>{chart.name}-"
+            pictures[chart.name] = re.sub(r'(\bid="|url\(#|href="#)', own_names, picture)
+            rows: list[Any] = []
+            for curve in chart.curves:
+                rows += [(curve.label, x, y) for x, y in curve.ordered]
             if chart.level is not None:
                 rows.append((chart.level[0], None, chart.level[1]))
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
@@ -326,7 +311,16 @@ def draw(chart: Chart) -> Figure:
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
     for curve in chart.curves:
-        _draw(axes, curve)
+        axes.plot(
+            [x for x, _ in curve.ordered],
+            [math.nan if y is None else y for _, y in curve.ordered],
+            color=COLOURS[curve.colour % len(COLOURS)],
+            marker=MARKERS[curve.colour % len(MARKERS)] if curve.marks else None,
+            ms=3.5,
+            lw=1.4,
+            ls="--" if curve.dashed else "-",
+            label=curve.label,
+        )
     if chart.level is not None:
         name, height = chart.level
         axes.axhline(height, color="#999999", lw=0.8, ls=":", label=name)
@@ -347,16 +341,3 @@ def draw(chart: Chart) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     return figure
-
-
-def _draw(axes: Any, curve: Curve) -> None:
-    axes.plot(
-        [x for x, _ in curve.ordered],
-        [math.nan if y is None else y for _, y in curve.ordered],
-        color=COLOURS[curve.colour % len(COLOURS)],
-        marker=MARKERS[curve.colour % len(MARKERS)] if curve.marks else None,
-        ms=3.5,
-        lw=1.4,
-        ls="--" if curve.dashed else "-",
-        label=curve.label,
-    )
