@@ -145,8 +145,7 @@ def tree(
     content = summaries.tree_summary(model, output.level, estimated_on)
     if validation is not None:
         content["pruned"] = {"leaves": grown.get_n_leaves(), "n_records": validation.n_records}
-    if figure is not None:
-        show.write_figure(figure, model.plot())
+    show.write_also(model, figure)
     files.write_text(out, mine.model_to_json(model), private=True)
     rules = view.TreeRules(summaries.strongest_rules(model.rules(estimated_on)))
     output.say(

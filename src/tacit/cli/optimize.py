@@ -133,8 +133,7 @@ def optimize(
     picked = None if privacy is error is None else channels.pick(privacy=privacy, mse=error)
     if out is not None:
         write_text(out, channels.to_json() if picked is None else _file_content(picked, out))
-    if figure is not None:
-        show.write_figure(figure, drawn.plot())
+    show.write_also(drawn, figure)
     result = channels if picked is None else picked
     table = channels.to_table(SHOWN)
     if picked is not None:

@@ -16,7 +16,7 @@ from tacit.cli.options import Output
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.plan.subject import family_of_text, shares_of_texts
-from tacit.records import check_figure, check_out, write_frame
+from tacit.records import check_figure, check_out
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,5 @@ def plan(
         common |= {"questions": questions, "figure": figure_name}
         with show.progress("comparing") as tell:
             result = planner.tradeoff(candidates, progress=tell, **common)
-    if figure is not None:
-        show.write_figure(figure, result.plot())
-    if out is not None:
-        write_frame(out, result.to_frame("pyarrow"))
+    show.write_also(result, figure, out)
     output.show(result)

@@ -85,36 +85,20 @@ def privacy(
     if compare:
         result = _compared(design, known_prior, limits)
     else:
-        result = _measured(design_file, design, known_prior, limits, rules, repeat)
+        published = [] if rules is None else designs.read_described(rules, rules_from_json, "rules")
+        wording = None
+        if json.loads(designs.read_text(design_file)).get("tacit") == "published-survey":
+            survey = read_published(design_file).survey
+            wording, repeat = wording_of(survey), repeat or survey.waves
+        with show.progress("measuring") as tell:
+            limits = replace(limits, progress=tell)
+            result = report(
+                design, known_prior, rules=published, repeats=repeat, limits=limits, wording=wording
+            )
         if html is not None:
             files.write_text(html, result.to_html())
-    if figure is not None:
-        show.write_figure(figure, result.plot())
-    if out is not None:
-        files.write_frame(out, result.to_frame("pyarrow"))
+    show.write_also(result, figure, out)
     output.show(result)
-
-
-def _measured(
-    design_file: Path,
-    design: Design,
-    prior: Any,
-    limits: Limits,
-    rules: Path | None,
-    repeat: int | None,
-) -> Report:
-    published = [] if rules is None else designs.read_described(rules, rules_from_json, "rules")
-    content = json.loads(designs.read_text(design_file))
-    wording = None
-    if content.get("tacit") == "published-survey":
-        survey = read_published(design_file).survey
-        wording = wording_of(survey)
-        repeat = repeat or survey.waves
-    with show.progress("measuring") as tell:
-        limits = replace(limits, progress=tell)
-        return report(
-            design, prior, rules=published, repeats=repeat, limits=limits, wording=wording
-        )
 
 
 def _compared(design: Design, prior: Any, limits: Limits) -> Comparison:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typer import Option, echo
 
 from tacit.cli.sources import ReportedRecords
-from tacit.core.imports import optional_imports
 from tacit.errors import DataError, FileError
 from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
@@ -31,9 +30,9 @@ def report(
         raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")
     check_apart(out, *records.files)
     published = read_published(records.design_file)
-    with optional_imports():
-        from tacit.studio.release import Release
-        from tacit.studio.report import survey_report, survey_report_pdf
+    from tacit.studio.release import Release
+    from tacit.studio.report import survey_report, survey_report_pdf
+
     counts = records.counted()
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import rich.table
 from rich import box
@@ -22,10 +22,7 @@ from typer import echo
 
 from tacit.output.rounding import finite
 from tacit.output.table import Table, cell_text, latex_of, markdown_of, table_of
-from tacit.records import write_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from tacit.records import files
 
 #: Width of output that goes to a file or another program.
 PLAIN_WIDTH = 160
@@ -202,11 +199,14 @@ def _narrowed(shown: Table, width: int) -> Table:
     )
 
 
-def write_figure(path: Path, figure: Figure) -> None:
-    """Write a figure to an .svg, .png or .pdf file."""
-    from tacit.output.plot_style import figure_bytes  # matplotlib is slow to start
+def write_also(result: Any, figure: Path | None, table: Path | None = None) -> None:
+    """Draw a result, and write its table, to those files that are given."""
+    if figure is not None:
+        from tacit.output.plot_style import figure_bytes  # matplotlib is slow to start
 
-    write_bytes(path, figure_bytes(figure, path.suffix))
+        files.write_bytes(figure, figure_bytes(result.plot(), figure.suffix))
+    if table is not None:
+        files.write_frame(table, result.to_frame("pyarrow"))
 
 
 def json_text(content: dict[str, Any]) -> str:

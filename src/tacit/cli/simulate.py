@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -46,8 +46,8 @@ def send(
         list(respondents.map(lambda share: _send(url, published, share), shares))
 
 
-def await_survey(url: str, published: Published, waiting: Callable[[], object]) -> None:
-    """Wait until a starting server shows the survey's page; call `waiting` if it takes long.
+def await_survey(url: str, published: Published) -> None:
+    """Wait until a starting server shows the survey's page; print a message if it takes long.
 
     A server that does not answer within a minute is an error.
     """
@@ -61,7 +61,7 @@ def await_survey(url: str, published: Published, waiting: Callable[[], object]) 
             waited = time.monotonic() - start
             if waited > _PATIENCE and not announced:
                 announced = True
-                waiting()
+                echo(f"waiting for a server at {url}; start it with tacit serve", err=True)
             if waited > _SECONDS:
                 raise ServiceError(f"{url}: no server answers: {error}") from None
             time.sleep(0.1)
@@ -86,12 +86,10 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
     length = submission_length(published, *(tokens or ())[:1])
     attributes = published.design.reported.attributes
     for number, record in enumerate(reported.tolist()):
-        labels = (str(a.categories[code]) for a, code in zip(attributes, record, strict=True))
-        body: dict[str, object] = {
-            "fingerprint": published.fingerprint,
-            "key": secrets.token_hex(16),
-            "record": dict(zip((a.name for a in attributes), labels, strict=True)),
-        }
+        cells = zip(attributes, record, strict=True)
+        labels = {attribute.name: str(attribute.categories[code]) for attribute, code in cells}
+        key = secrets.token_hex(16)
+        body = {"fingerprint": published.fingerprint, "key": key, "record": labels}
         if published.survey.free_texts:
             nothing = {text.name: "" for text in published.survey.free_texts}
             body |= {"text_key": secrets.token_hex(16), "texts": nothing}
@@ -190,8 +188,7 @@ def _answer(
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
     reported = disguise(true, published.design, rng)
-    waiting = f"waiting for a server at {address}; start it with tacit serve"
-    await_survey(address, published, lambda: echo(waiting, err=True))
+    await_survey(address, published)
     fingerprint = published.survey.fingerprint
     with open_store(database, there=True) as store:
         if store.state(fingerprint).records:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typer import BadParameter, Option, echo
 
 from tacit.cli.arguments import DatabaseOption
 from tacit.errors import ServiceError
-
-if TYPE_CHECKING:
-    from tacit.studio.site import Studio
 
 
 def studio(
@@ -44,32 +40,26 @@ def studio(
 
     Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
     """
-    from tacit.core.imports import optional_imports
+    from tacit.cli.serve import tell
+    from tacit.collect.server import serve
+    from tacit.collect.settings import settings
+    from tacit.studio.server import StudioPlace, serve_studio, studio_beside
 
-    with optional_imports():
-        from tacit.studio.server import StudioPlace, serve_studio, studio_beside
     at = StudioPlace(host, port, address)
     if not collect:
         if collect_port is not None:
             raise BadParameter("needs --collect", param_hint="--collect-port")
         serve_studio(database, data, at, echo)
         return
-    with studio_beside(database, data, at, echo) as running:
-        _collect(database, collect_port, running)
+    chosen = settings({"database": database, "port": collect_port})
+    with studio_beside(database, data, at, echo) as beside:
 
+        def begun(address: str) -> None:
+            """The studio learns where surveys are served."""
+            beside.respondents = address
+            echo(f"collecting at {address}")
 
-def _collect(database: str, port: int | None, beside: Studio) -> None:
-    """Serve the surveys until Ctrl-C; the studio learns where they are."""
-    from tacit.cli.serve import tell
-    from tacit.collect.server import serve
-    from tacit.collect.settings import settings
-
-    def begun(address: str) -> None:
-        beside.respondents = address
-        echo(f"collecting at {address}")
-
-    chosen = settings({"database": database, "port": port})
-    try:
-        serve(chosen, tell, lambda warning: echo(f"warning: {warning}"), begun)
-    except ServiceError as error:
-        raise ServiceError(str(error).replace("--port", "--collect-port")) from None
+        try:
+            serve(chosen, tell, lambda warning: echo(f"warning: {warning}"), begun)
+        except ServiceError as error:
+            raise ServiceError(str(error).replace("--port", "--collect-port")) from None

@@ -15,7 +15,6 @@ import numpy as np
 from tacit import Design, Schema, disguise
 from tacit.core.arrays import Array, Codes
 from tacit.datasets import adult_binary, wisconsin_binary
-from tacit.errors import DataError, unknown
 from tacit.evaluate import accuracy
 from tacit.mine import DecisionTree
 from tacit.papers.report import matching
@@ -35,13 +34,7 @@ TARGETS = {"adult": "income", "wisconsin": "class"}
 @cache
 def binary(name: str) -> tuple[Codes, Schema]:
     """Codes and schema of a data set."""
-    match name:
-        case "adult":
-            return adult_binary()
-        case "wisconsin":
-            return wisconsin_binary()
-        case _:
-            raise DataError(unknown("data set", name, tuple(TARGETS)))
+    return adult_binary() if name == "adult" else wisconsin_binary()
 
 
 def first_records() -> tuple[Codes, Schema]:

@@ -13,7 +13,7 @@ do with negative shares: `printed` multiplies them unchanged, `cut` cuts them at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -66,12 +66,6 @@ class Population:
             self.counts, self.n_train, method="marginals"
         )
         return train, self.counts - train
-
-
-#: Reported yes/no counts from how many of each pattern kept the truth and how many did not.
-Reported = Callable[[Population, Counts, Counts, np.random.Generator], Array]
-#: Shares of the true pair tables from those of the reported ones.
-Restored = Callable[[Array, float], Array]
 
 
 def pair_counts(population: Population, weights: Counts) -> Array:
