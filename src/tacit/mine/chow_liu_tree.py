@@ -8,7 +8,7 @@ on each other most (`dependence_tree`). Any probability follows from the tree, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from tacit.core.label_codes import BACKENDS, decode
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.fidelity import Fidelity, fidelity
-from tacit.mine.joint_model import JointModel, ReportErrors
+from tacit.mine.joint_model import Event, JointModel, ReportErrors
 from tacit.mine.miner import LearntModel, counted_records
 from tacit.models.dependence_tree import MAX_PAIR_CELLS, fit_tree
 from tacit.models.units import UnitReports
@@ -68,9 +68,7 @@ class ChowLiuTree(LearntModel):
         self.model_, self.fingerprint_, self.labelled_ = model, fingerprint, labelled
         self.features_, self.n_features_in_ = model.schema, len(model.schema)
 
-    def probability(
-        self, event: Mapping[str, Any], given: Mapping[str, Any] | None = None
-    ) -> Estimate:
+    def probability(self, event: Event, given: Event | None = None) -> Estimate:
         """P(event | given): the probability that a true record has these answers.
 
         An event names any number of attributes; a list allows any of its labels.
@@ -78,7 +76,7 @@ class ChowLiuTree(LearntModel):
         check_is_fitted(self)
         return self.model_.probability(event, given)
 
-    def table(self, attributes: Sequence[str], given: Mapping[str, Any] | None = None) -> Estimate:
+    def table(self, attributes: Sequence[str], given: Event | None = None) -> Estimate:
         """P(attributes | given), one axis per attribute."""
         check_is_fitted(self)
         return self.model_.table(attributes, given)

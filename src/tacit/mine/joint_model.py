@@ -231,18 +231,20 @@ class JointModel:
 
     def probability(self, event: Event, given: Event | None = None) -> Estimate:
         """P(event | given)."""
-        masks = self._masks(event_codes(event, self.schema))
-        name = event_text(event) + _condition_text(given)
-        return self._estimate({u: mask[None] for u, mask in masks.items()}, given, (), f"P({name})")
+        return self._estimate(self._masks(event), given, (), event_text(event))
 
     def table(self, attributes: Sequence[str], given: Event | None = None) -> Estimate:
         """P(attributes | given), one axis per attribute."""
-        chosen = self._attributes(attributes)
+        if isinstance(attributes, str) or not isinstance(attributes, Sequence) or not attributes:
+            raise SchemaError(f"attributes must be a list of names, got {attributes!r}")
+        if len(set(attributes)) < len(attributes):
+            names = list(attributes)
+            raise SchemaError(f"an attribute is asked for twice in {names}; name each once")
+        chosen, text = tuple(self.schema[name] for name in attributes), ", ".join(attributes)
         cells = math.prod(a.size for a in chosen)
         if cells > MAX_CELLS:
-            names = ", ".join(a.name for a in chosen)
             raise DataError(
-                f"a table of {names} has {cells:,} cells, more than the {MAX_CELLS:,} allowed; ask "
+                f"a table of {text} has {cells:,} cells, more than the {MAX_CELLS:,} allowed; ask "
                 "for fewer attributes at once"
             )
         codes = np.indices([a.size for a in chosen]).reshape(len(chosen), -1)
@@ -250,8 +252,7 @@ class JointModel:
         for attribute, column in zip(chosen, codes, strict=True):
             unit, categories = self._place[attribute.name]
             masks[unit] = masks.get(unit, 1.0) * (categories == column[:, None])
-        name = ", ".join(a.name for a in chosen) + _condition_text(given)
-        return self._estimate(masks, given, chosen, f"P({name})")
+        return self._estimate(masks, given, chosen, text)
 
     def draws(self, n: int, rng: np.random.Generator) -> Codes:
         """Codes of n records from the distribution, records x attributes of the schema."""
@@ -271,20 +272,13 @@ class JointModel:
             units |= {n: (unit, c.ravel()) for n, c in zip(names, categories, strict=True)}
         return units
 
-    def _attributes(self, names: Sequence[str]) -> tuple[Attribute, ...]:
-        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-            raise SchemaError(f"attributes must be a list of names, got {names!r}")
-        if len(set(names)) < len(names):
-            raise SchemaError(f"an attribute is asked for twice in {list(names)}; name each once")
-        return tuple(self.schema[name] for name in names)
-
-    def _masks(self, codes: Mapping[int, Sequence[int]]) -> dict[int, Array]:
-        """Which cells of each unit an event allows."""
+    def _masks(self, event: Event) -> dict[int, Array]:
+        """Which cells of each unit an event allows, 1 x cells."""
         masks: dict[int, Array] = {}
-        for attribute, allowed in codes.items():
+        for attribute, allowed in event_codes(event, self.schema).items():
             unit, categories = self._place[self.schema.names[attribute]]
-            own_cells = np.isin(categories, allowed).astype(np.float64)
-            masks[unit] = own_cells * masks[unit] if unit in masks else own_cells
+            inside = np.isin(categories, allowed)[None].astype(np.float64)
+            masks[unit] = masks.get(unit, 1.0) * inside
         return masks
 
     def _estimate(
@@ -292,10 +286,10 @@ class JointModel:
         masks: dict[int, Array],
         given: Event | None,
         attributes: tuple[Attribute, ...],
-        name: str,
+        text: str,
     ) -> Estimate:
         """The estimate of events with these allowed cells per unit, events x cells."""
-        conditions = {} if given is None else self._masks(event_codes(given, self.schema))
+        conditions = {} if given is None else self._masks(given)
         n_events = len(next(iter(masks.values())))
         part = self.tree.around([*masks, *conditions])
         allowed = []
@@ -314,9 +308,11 @@ class JointModel:
         else:  # what is certain has no error
             covariance = self.errors.covariance(part, [mask[:-1] for mask in allowed])
         value = value.reshape(tuple(a.size for a in attributes))
-        estimate = Estimate.of_covariance(
-            attributes, value, covariance, self.n_records, _METHOD, name
+        name, n = (
+            f"P({text})" if given is None else f"P({text} | {event_text(given)})",
+            self.n_records,
         )
+        estimate = Estimate.of_covariance(attributes, value, covariance, n, _METHOD, name)
         return replace(estimate, interval_of=partial(_interval, value, estimate.stderr))
 
     def edge_columns(self) -> dict[str, list[Any]]:
@@ -327,16 +323,11 @@ class JointModel:
 
     def to_table(self) -> Table:
         """The edges, most information first."""
-        rows = [
-            (
-                label(e.first),
-                label(e.second),
-                decimals(e.information, e.stderr),
-                decimals(e.stderr),
-                "< 1e-99" if e.adjusted < _SMALLEST else f"{e.adjusted:.2g}",
-            )
-            for e in self.edges
-        ]
+        rows = []
+        for first, second, information, stderr, _, adjusted in self.edges:
+            p_value = "< 1e-99" if adjusted < _SMALLEST else f"{adjusted:.2g}"
+            numbers = (decimals(information, stderr), decimals(stderr), p_value)
+            rows.append((label(first), label(second), *numbers))
         heads = ("attribute", "attribute", "information (bits)", "std. error", "adjusted p-value")
         title = (
             f"tree of {number_of(len(self.schema), 'attribute')} with "
@@ -348,7 +339,8 @@ class JointModel:
 
     def notes(self) -> list[str]:
         """What the tree leaves out."""
-        alone = [names for names in self.units if not any(names in _ends(e) for e in self.edges)]
+        connected = {names for edge in self.edges for names in edge[:2]}
+        alone = [names for names in self.units if names not in connected]
         if not alone or len(self.units) == 1:
             return []
         if len(alone) == len(self.units):
@@ -363,15 +355,6 @@ def label(names: tuple[str, ...]) -> str:
     return " & ".join(names)
 
 
-def _ends(edge: TreeEdge) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return edge.first, edge.second
-
-
-def _condition_text(given: Event | None) -> str:
-    return "" if given is None else f" | {event_text(given)}"
-
-
 def _interval(value: Array, stderr: Array, level: float) -> Interval:
     """Normal limits, cut at 0 and 1."""
-    lower, upper = normal_interval(value, stderr, level)
-    return Interval(np.clip(lower, 0, 1), np.clip(upper, 0, 1))
+    return Interval(*np.clip(normal_interval(value, stderr, level), 0, 1))
