@@ -56,9 +56,9 @@ class ChowLiuTree(LearntModel):
         reports = UnitReports(patterns, design)
         _check_sizes(reports)
         error, errors, units = float(self.error), ReportErrors(reports), tuple(reports.names)
-        tree, edges, n_passed = fit_tree(reports, error, float(self.alpha))
+        tree, edges = fit_tree(reports, error, float(self.alpha))
         model = JointModel(design.schema, units, tree, edges, reports.n_records, error, errors)
-        self.reports_, self.n_dependent_pairs_ = reports, n_passed
+        self.reports_ = reports
         labelled = self.design is not None and not isinstance(X, np.ndarray)
         self.restore(model, design.fingerprint if self.design is not None else "", labelled)
         return self

@@ -225,16 +225,12 @@ class TreeEdge(NamedTuple):
     adjusted: float
 
 
-class TreeFit(NamedTuple):
-    """The distribution over units, and its edges, most information first."""
+def fit_tree(
+    reports: UnitReports, error: float, alpha: float, adjusted: bool = True
+) -> tuple[TreeDistribution, tuple[TreeEdge, ...]]:
+    """The tree of the pairs that depend on each other at this error rate, and its edges.
 
-    tree: TreeDistribution
-    edges: tuple[TreeEdge, ...]
-    n_passed: int
-
-
-def fit_tree(reports: UnitReports, error: float, alpha: float, adjusted: bool = True) -> TreeFit:
-    """The tree of the pairs that depend on each other at this error rate.
+    Edges with most information come first.
 
     The rate is family-wise, or that of each pair alone if p-values are not `adjusted`.
     """
@@ -258,8 +254,7 @@ def fit_tree(reports: UnitReports, error: float, alpha: float, adjusted: bool = 
         conditionals.append(_conditional(table if parent < child else table.T, margin))
         edges.append(_edge(reports, tests, row, table))
     edges.sort(key=lambda edge: (-edge.information, edge.first, edge.second))
-    tree = TreeDistribution(parents, tuple(conditionals))
-    return TreeFit(tree, tuple(edges), len(passed))
+    return TreeDistribution(parents, tuple(conditionals)), tuple(edges)
 
 
 def pair_table(reports: UnitReports, pair: tuple[int, int], alpha: float) -> Array:

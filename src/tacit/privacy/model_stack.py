@@ -171,7 +171,7 @@ def _tables(reports: UnitReports, classes: Sequence[LatentClasses]) -> Array:
     groups = [_most_likely(reports, likely, [group]) for group in reports.layout.groups]
     joints = [
         parent_network(reports, likely),
-        fit_tree(reports, _TREE_LEVEL, _TREE_RECORDS, adjusted=False).tree.joint(),
+        fit_tree(reports, _TREE_LEVEL, _TREE_RECORDS, adjusted=False)[0].joint(),
         reduce(outer, groups).reshape(reports.sizes),
         *(model.joint() for model in classes),
         _most_likely(reports, likely, reports.layout.groups).reshape(reports.sizes),
