@@ -12,7 +12,7 @@ from benchmarks.measure import MB, Row, best, peak_memory
 from tacit import Attribute, Design, Group, Schema, disguise, matrix, related, truthful
 from tacit.core.channel import Coin
 from tacit.mine import PlainThreshold, association_rules, itemsets
-from tacit.mine.itemset_search import Itemsets
+from tacit.mine.apriori import Itemsets
 
 BASKETS, ITEMS, SUPPORT = 10**5, 200, 0.01
 BUNDLES = 60

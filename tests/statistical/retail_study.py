@@ -19,8 +19,8 @@ import numpy as np
 from tacit import disguise
 from tacit.core.arrays import Codes
 from tacit.mine import FalseDiscovery, FamilyWise, PlainThreshold, itemsets
+from tacit.mine.apriori import Itemsets
 from tacit.mine.error_control import ErrorControl
-from tacit.mine.itemset_search import Itemsets
 from tests.support.retail import BASKETS, ITEMS, baskets, mask
 
 THETAS = (0.95, 0.9, 0.8, 0.7)

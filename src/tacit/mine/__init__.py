@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
+    from tacit.mine.apriori import itemsets as itemsets
     from tacit.mine.chow_liu_tree import ChowLiuTree as ChowLiuTree
     from tacit.mine.decision_tree import DecisionTree as DecisionTree
     from tacit.mine.error_control import FalseDiscovery as FalseDiscovery
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from tacit.mine.error_control import PlainThreshold as PlainThreshold
     from tacit.mine.forest import Forest as Forest
     from tacit.mine.itemset_rules import association_rules as association_rules
-    from tacit.mine.itemset_search import itemsets as itemsets
     from tacit.mine.latent_class import LatentClass as LatentClass
     from tacit.mine.miner import split_records as split_records
     from tacit.mine.model_json import model_from_json as model_from_json
@@ -38,7 +38,7 @@ __getattr__, __dir__ = lazy_names(
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",
         "tacit.mine.forest": "Forest",
-        "tacit.mine.itemset_search": "itemsets",
+        "tacit.mine.apriori": "itemsets",
         "tacit.mine.latent_class": "LatentClass",
         "tacit.mine.model_json": "model_from_json model_to_json",
         "tacit.mine.naive_bayes": "NaiveBayes",

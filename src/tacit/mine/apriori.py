@@ -1,4 +1,9 @@
-"""Apriori: items, candidate sets level by level, moments of their supports, figures of rules.
+"""itemsets: frequent itemsets of the true records, mined from reported ones.
+
+Apriori (Agrawal & Srikant, VLDB 1994) with the support of each set estimated through the disguise,
+and claimed to be frequent only as far as its noise allows; see `error_control`. Supports estimated
+from the reports that selected the sets are too high on average: estimate them from other records
+(`Itemsets.estimated_on`); `split_records` makes two parts of one file.
 
 An item is a category of an attribute. An itemset has at most one item of each attribute: no record
 has two answers to one question.
@@ -9,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import groupby
 from operator import mul
@@ -21,10 +26,16 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
+from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
+from tacit.mine.argument_checks import check_whole, is_real
+from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
+from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import Progress
 from tacit.records.bit_columns import BitColumns
@@ -472,107 +483,13 @@ class WeightSupports(Supports):
         return np.asarray(group.weights.weights(event, group.states(event))[0])
 
 
-@dataclass(frozen=True, eq=False)
-class RuleFigures:
-    """Figures of several rules, estimated from `n_records` reported records.
-
-    For a rule with conditions A and conclusion B in terms of the weights g of a report:
-
-        support     P(AB)              g_AB
-        confidence  P(AB)/P(A)         (g_AB - confidence g_A) / P(A)
-        lift        P(AB)/(P(A)P(B))   lift (g_AB/P(AB) - g_A/P(A) - g_B/P(B))
-
-    Intervals: of the support normal, of the confidence by Fieller's method, of the lift normal on
-    the logarithmic scale. Where nearly all or no records comply these are too short, since the
-    spread of few reports says little. The disguise only adds noise, so the intervals also contain
-    those of Wilson (1927) for as many undisguised records.
-    """
-
-    moments: RuleMoments
-    n_records: int
-
-    @cached_property
-    def estimates(self) -> dict[str, Array]:
-        """Support, confidence and lift with their standard errors; support of the conditions.
-
-        support = P(conditions and conclusion), conditions_support = P(conditions), confidence =
-        P(conclusion | conditions), inside [0, 1], and lift = confidence / P(conclusion). A ratio is
-        NaN if its denominator is not positive.
-        """
-        both, conditions, conclusion = self.moments.mean.T
-        none, unit = np.zeros_like(both), np.ones_like(both)
-        share, whole = _ratio(both, conditions), _ratio(unit, conditions)
-        lift, alone = _ratio(share, conclusion), _ratio(unit, conditions * conclusion)
-        figures = {"conditions_support": conditions}
-        for name, value, slope in (
-            ("support", both, [unit, none, none]),
-            ("confidence", np.clip(share, 0, 1), [whole, -share * whole, none]),
-            ("lift", lift, [alone, -_ratio(lift, conditions), -_ratio(lift, conclusion)]),
-        ):
-            figures[name], figures[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
-        return figures
-
-    def excess(self, least: float) -> tuple[Array, Array, Array]:
-        """P(AB) - least P(A), positive if the confidence exceeds `least`.
-
-        With its standard error, at least that of undisguised records, and its skewness.
-        """
-        both, conditions, _ = self.moments.mean.T
-        n, mean = self.n_records, both - least * conditions
-        second = n * self._delta(np.array([[1.0, -least, 0.0]])) ** 2 + mean**2
-        third = self.moments.cubes @ np.array([1, -3 * least, 3 * least**2, -(least**3)])
-        floor = np.maximum(conditions, 0) * least * (1 - least) / n
-        return SetMoments(mean, second, third).excess(0.0, floor, n)
-
-    def intervals(self, level: float) -> dict[str, Interval]:
-        """Limits of support, confidence and lift."""
-        support, stderr = self.estimates["support"], self.estimates["support_stderr"]
-        z = deviate(level)
-        return {
-            "support": share_interval(support, stderr, self.n_records, z),
-            "confidence": self._confidence_interval(z),
-            "lift": self._lift_interval(z),
-        }
-
-    def _confidence_interval(self, z: float) -> Interval:
-        """All c with (P(AB) - c P(A))^2 at most z^2 times its variance, with that of Wilson."""
-        both, conditions, _ = self.moments.mean.T
-        covariance = self.moments.covariance
-        a = conditions**2 - z**2 * covariance[:, 1, 1]
-        b = both * conditions - z**2 * covariance[:, 0, 1]
-        root = np.sqrt(np.maximum(b**2 - a * (both**2 - z**2 * covariance[:, 0, 0]), 0))
-        bounded = (a > 0) & (conditions > 0)
-        divisor = np.where(bounded, a, 1.0)
-        lower = np.where(bounded, (b - root) / divisor, 0.0)
-        upper = np.where(bounded, (b + root) / divisor, 1.0)
-        n = np.maximum(conditions, 0) * self.n_records
-        return _with_wilson(lower, upper, self.estimates["confidence"], n, z)
-
-    def _lift_interval(self, z: float) -> Interval:
-        lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
-        positive = lift > 0
-        reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=positive))
-        lower = np.where(positive, lift / reach, 0.0)
-        upper = np.where(positive, lift * reach, np.maximum(lift + z * stderr, 0))
-        return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
-
-    def _delta(self, slope: Array) -> Array:
-        variance = slope[:, None] @ self.moments.covariance @ slope[:, :, None]
-        return np.asarray(np.sqrt(np.maximum(variance[:, 0, 0], 0)))
-
-
 def share_interval(share: Array, stderr: Array, n_records: int, z: float) -> Interval:
     """The normal interval of shares of records, with that of Wilson."""
     n, inside = np.full(len(share), float(n_records)), np.clip(share, 0, 1)
-    return _with_wilson(share - z * stderr, share + z * stderr, inside, n, z)
+    return with_wilson(share - z * stderr, share + z * stderr, inside, n, z)
 
 
-def _ratio(above: Array, below: Array) -> Array:
-    """above / below; NaN unless `below` is positive."""
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
-
-
-def _with_wilson(lower: Array, upper: Array, share: Array, n: Array, z: float) -> Interval:
+def with_wilson(lower: Array, upper: Array, share: Array, n: Array, z: float) -> Interval:
     """An interval that also contains Wilson's limits of a binomial share, inside [0, 1]."""
     middle = (n * share + z**2 / 2) / (n + z**2)
     reach = z * np.sqrt(n * share * (1 - share) + z**2 / 4) / (n + z**2)
@@ -584,3 +501,219 @@ def deviate(level: float) -> float:
     """The normal deviate of a two-sided level; checks the level."""
     check_level(level)
     return t_deviate((1 - level) / 2, math.inf)
+
+
+#: Sets of a printed table before it is cut.
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Itemset:
+    """Attributes with one category each, and the share of true records that have them all."""
+
+    items: Mapping[str, Label]
+    support: float
+    support_stderr: float
+
+    def __str__(self) -> str:
+        return words(self.items)
+
+
+def words(items: Mapping[str, Label]) -> str:
+    """Attributes and their categories in words."""
+    return ", ".join(f"{name} = {label}" for name, label in items.items())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Itemsets(TabularResult):
+    """Frequent itemsets, shortest first, and what `association_rules` needs; prints as a table.
+
+    `tested` is how many sets were tested. With `is_split`, supports were estimated from other
+    records than the sets were selected from.
+    """
+
+    design: Design
+    found: FrequentSets
+    mined: Supports
+    estimated: Supports
+    moments: SetMoments
+    min_support: float
+    max_length: int
+    control: ErrorControl
+    tested: int
+
+    @property
+    def is_split(self) -> bool:
+        """Whether supports come from other records than those that selected the sets."""
+        return self.mined is not self.estimated
+
+    @property
+    def n_records(self) -> int:
+        """How many reported records the supports were estimated from."""
+        return self.estimated.n_records
+
+    @property
+    def support(self) -> Array:
+        """The share of true records that have each set; unbiased, so it may be below 0."""
+        return self.moments.mean
+
+    @cached_property
+    def support_stderr(self) -> Array:
+        """The standard error of each support."""
+        return self.moments.stderr(self.n_records)
+
+    def support_interval(self, level: float = 0.95) -> Interval:
+        """Confidence limits of each support, inside [0, 1]."""
+        z = deviate(level)
+        return share_interval(self.support, self.support_stderr, self.n_records, z)
+
+    def estimated_on(self, records: Any) -> Itemsets:
+        """The same sets with supports from other records, which did not select them."""
+        others = unweighted_patterns(records, self.design)
+        supports = supports_of(ReportWeights(others, self.design), self.found)
+        levels = []
+        for sets in self.found:
+            levels.append(supports.level(sets))
+            supports.keep(np.ones(len(sets), bool))
+        moments = joined(NO_SETS, levels)
+        return replace(self, estimated=supports, moments=moments)
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def __getitem__(self, index: int) -> Itemset:
+        labels = self._labels[index]
+        return Itemset(labels, float(self.support[index]), float(self.support_stderr[index]))
+
+    def __iter__(self) -> Iterator[Itemset]:
+        return (self[index] for index in range(len(self)))
+
+    @cached_property
+    def _labels(self) -> list[dict[str, Label]]:
+        items = self.found.items
+        return [items.labels(itemset) for level in self.found for itemset in level.tolist()]
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """The table as columns; itemsets in words."""
+        lower, upper = self.support_interval(level)
+        return {
+            "itemset": [words(labels) for labels in self._labels],
+            "length": [len(labels) for labels in self._labels],
+            "support": self.support.tolist(),
+            "support_stderr": self.support_stderr.tolist(),
+            "support_lower": lower.tolist(),
+            "support_upper": upper.tolist(),
+        }
+
+    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+        """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
+        return frame_of(self.columns(level), backend)
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The sets as a table to print."""
+        columns = self.columns(level)
+        rows = [
+            [itemset, decimals(support, stderr), decimals(stderr), span(lower, upper)]
+            for itemset, _, support, stderr, lower, upper in zip(*columns.values(), strict=True)
+        ]
+        heads = ("itemset", "support", "std. error", f"{100 * level:g} % interval")
+        return Table(heads, rows, title=self.title)
+
+    @property
+    def title(self) -> str:
+        """What was found, with its error rate and the records it was estimated from."""
+        return f"{self.claim}; {origin(self)}"
+
+    @property
+    def claim(self) -> str:
+        """How many sets were found, with the error rate."""
+        number = number_of(len(self), "itemset")
+        return f"{number} with support above {self.min_support:g} ({self.control.says})"
+
+    def shown(self) -> Table:
+        return self.to_table().cut(_SHOWN, "itemset")
+
+
+def origin(itemsets: Itemsets) -> str:
+    """Which records figures were estimated from, and whether intervals are too short."""
+    records = number_of(itemsets.n_records, "reported record")
+    if not itemsets.is_split:
+        return f"estimated from the {records} that selected them, so intervals are too short"
+    return f"selected from {itemsets.mined.n_records:,}, estimated from {records} apart"
+
+
+#: The error control unless another is asked for.
+CONTROL = FalseDiscovery(0.05)
+#: The longest sets in disguised records: moments need all subsets, and noise grows with each item.
+LONGEST = 12
+
+
+def itemsets(
+    records: Any,
+    design: Design,
+    min_support: float,
+    *,
+    items: Mapping[str, Any] | None = None,
+    max_length: int | None = None,
+    control: ErrorControl = CONTROL,
+    progress: Progress = lambda _: None,
+) -> Itemsets:
+    """Itemsets that more than `min_support` of the true records have, from reported ones.
+
+    `records` is a frame, codes, the path of a file or a pattern table. `items` maps attributes to
+    the categories that may occur in sets; by default the last category of each yes/no attribute and
+    every category of the others. `control` is `FalseDiscovery(error)`, `FamilyWise(error)` or
+    `PlainThreshold()`; see `tacit.mine.error_control`. Sets have at most `max_length` items, in
+    disguised records at most 12. `progress` is called with the share of the work that is done.
+    """
+    if not is_real(min_support) or not 0 < min_support <= 1:
+        raise DataError(f"min_support must lie above 0 and be at most 1, got {min_support!r}")
+    if max_length is not None:
+        check_whole("max_length", max_length, 1)
+    if not isinstance(control, ErrorControl):
+        raise DataError(
+            "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "
+            f"tacit.mine, got {control!r}"
+        )
+    patterns, least = unweighted_patterns(records, design), float(min_support)
+    sets = FrequentSets(ItemList.of(design, items))
+    for g in np.unique(sets.items.group):  # no set needs all groups at once
+        design.channel(design.groups[g].attributes).require_reconstructable()
+    supports = supports_of(ReportWeights(patterns, design), sets)
+    longest = _longest(supports, sets.items, max_length)
+    shares = shares_of_lengths(range(1, longest + 1), sets.items.numbers)
+    possible = sum(sets.items.numbers[1 : longest + 1])
+    floor, levels, tested = least * (1 - least) / supports.n_records, [], 0
+    for length in range(1, longest + 1):
+        candidates = sets.candidates()
+        if not len(candidates):
+            break
+        moments = supports.level(candidates, _within(progress, length))
+        share = np.full(len(candidates), shares[length])
+        tests = ThresholdTests(*moments.excess(least, floor, supports.n_records), share, possible)
+        accepted = control.accepted(tests, len(sets))
+        tested += len(candidates)
+        if not accepted.any():
+            break
+        sets.add(candidates[accepted])
+        supports.keep(accepted)
+        levels.append(SetMoments(*(values[accepted] for values in moments)))
+    moments = joined(NO_SETS, levels)
+    return Itemsets(design, sets, supports, supports, moments, least, longest, control, tested)
+
+
+def _longest(supports: Supports, items: ItemList, max_length: int | None) -> int:
+    """The largest length that is mined."""
+    if isinstance(supports, ExactSupports):
+        return min(max_length or items.n_attributes, items.n_attributes)
+    if max_length is not None and max_length > LONGEST:
+        raise DataError(
+            f"max_length is at most {LONGEST} for disguised records, got {max_length}: "
+            "noise grows with each item"
+        )
+    return min(max_length or LONGEST, items.n_attributes)
+
+
+def _within(tell: Progress, length: int) -> Progress:
+    """Progress of one level; nobody knows how many follow, so each counts half of the rest."""
+    return lambda done: tell(1 - (2 - done) / 2**length)

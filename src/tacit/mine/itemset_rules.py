@@ -4,33 +4,129 @@ A rule says: records that meet the conditions A also have the conclusion B, in a
 of cases, `lift` times as often as all records. A rule is listed if its confidence exceeds
 `min_confidence` by the same error control as the itemsets': every rule that could be tested has a
 fixed share of the error. Figures have errors by the delta method from the joint covariance; see
-`apriori.RuleFigures`.
+`RuleFigures`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Index
+from tacit.core.arrays import Array, Index
 from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
-from tacit.mine.apriori import NO_RULES, Inside, RuleFigures, RuleMoments, Supports, joined
+from tacit.mine import apriori
+from tacit.mine.apriori import Inside, Itemsets, RuleMoments, Supports, words
 from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
-from tacit.mine.itemset_search import Itemsets, origin, words
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult
+from tacit.reconstruction.interval import Interval
 
 #: Rules of a printed table before it is cut.
 _SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False)
+class RuleFigures:
+    """Figures of several rules, estimated from `n_records` reported records.
+
+    For a rule with conditions A and conclusion B in terms of the weights g of a report:
+
+        support     P(AB)              g_AB
+        confidence  P(AB)/P(A)         (g_AB - confidence g_A) / P(A)
+        lift        P(AB)/(P(A)P(B))   lift (g_AB/P(AB) - g_A/P(A) - g_B/P(B))
+
+    Intervals: of the support normal, of the confidence by Fieller's method, of the lift normal on
+    the logarithmic scale. Where nearly all or no records comply these are too short, since the
+    spread of few reports says little. The disguise only adds noise, so the intervals also contain
+    those of Wilson (1927) for as many undisguised records.
+    """
+
+    moments: RuleMoments
+    n_records: int
+
+    @cached_property
+    def estimates(self) -> dict[str, Array]:
+        """Support, confidence and lift with their standard errors; support of the conditions.
+
+        support = P(conditions and conclusion), conditions_support = P(conditions), confidence =
+        P(conclusion | conditions), inside [0, 1], and lift = confidence / P(conclusion). A ratio is
+        NaN if its denominator is not positive.
+        """
+        both, conditions, conclusion = self.moments.mean.T
+        none, unit = np.zeros_like(both), np.ones_like(both)
+        share, whole = _ratio(both, conditions), _ratio(unit, conditions)
+        lift, alone = _ratio(share, conclusion), _ratio(unit, conditions * conclusion)
+        figures = {"conditions_support": conditions}
+        for name, value, slope in (
+            ("support", both, [unit, none, none]),
+            ("confidence", np.clip(share, 0, 1), [whole, -share * whole, none]),
+            ("lift", lift, [alone, -_ratio(lift, conditions), -_ratio(lift, conclusion)]),
+        ):
+            figures[name], figures[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
+        return figures
+
+    def excess(self, least: float) -> tuple[Array, Array, Array]:
+        """P(AB) - least P(A), positive if the confidence exceeds `least`.
+
+        With its standard error, at least that of undisguised records, and its skewness.
+        """
+        both, conditions, _ = self.moments.mean.T
+        n, mean = self.n_records, both - least * conditions
+        second = n * self._delta(np.array([[1.0, -least, 0.0]])) ** 2 + mean**2
+        third = self.moments.cubes @ np.array([1, -3 * least, 3 * least**2, -(least**3)])
+        floor = np.maximum(conditions, 0) * least * (1 - least) / n
+        return apriori.SetMoments(mean, second, third).excess(0.0, floor, n)
+
+    def intervals(self, level: float) -> dict[str, Interval]:
+        """Limits of support, confidence and lift."""
+        support, stderr = self.estimates["support"], self.estimates["support_stderr"]
+        z = apriori.deviate(level)
+        return {
+            "support": apriori.share_interval(support, stderr, self.n_records, z),
+            "confidence": self._confidence_interval(z),
+            "lift": self._lift_interval(z),
+        }
+
+    def _confidence_interval(self, z: float) -> Interval:
+        """All c with (P(AB) - c P(A))^2 at most z^2 times its variance, with that of Wilson."""
+        both, conditions, _ = self.moments.mean.T
+        covariance = self.moments.covariance
+        a = conditions**2 - z**2 * covariance[:, 1, 1]
+        b = both * conditions - z**2 * covariance[:, 0, 1]
+        root = np.sqrt(np.maximum(b**2 - a * (both**2 - z**2 * covariance[:, 0, 0]), 0))
+        bounded = (a > 0) & (conditions > 0)
+        divisor = np.where(bounded, a, 1.0)
+        lower = np.where(bounded, (b - root) / divisor, 0.0)
+        upper = np.where(bounded, (b + root) / divisor, 1.0)
+        n = np.maximum(conditions, 0) * self.n_records
+        return apriori.with_wilson(lower, upper, self.estimates["confidence"], n, z)
+
+    def _lift_interval(self, z: float) -> Interval:
+        lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
+        positive = lift > 0
+        reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=positive))
+        lower = np.where(positive, lift / reach, 0.0)
+        upper = np.where(positive, lift * reach, np.maximum(lift + z * stderr, 0))
+        return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
+
+    def _delta(self, slope: Array) -> Array:
+        variance = slope[:, None] @ self.moments.covariance @ slope[:, :, None]
+        return np.asarray(np.sqrt(np.maximum(variance[:, 0, 0], 0)))
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """above / below; NaN unless `below` is positive."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 @dataclass(frozen=True)
@@ -166,7 +262,7 @@ class AssociationRules(TabularResult):
         """What was found, with its error rate and the records it was estimated from."""
         return (
             f"{number_of(len(self), 'rule')} with confidence above {self.min_confidence:g} "
-            f"({self.itemsets.control.says}); {origin(self.itemsets)}"
+            f"({self.itemsets.control.says}); {apriori.origin(self.itemsets)}"
         )
 
     def shown(self) -> Table:
@@ -233,7 +329,7 @@ def _sizes(length: int, most: int) -> range:
 
 
 def _figures(supports: Supports, blocks: list[RuleBlock]) -> RuleFigures:
-    moments = joined(NO_RULES, (supports.rules(*block) for block in blocks))
+    moments = apriori.joined(apriori.NO_RULES, (supports.rules(*block) for block in blocks))
     return RuleFigures(moments, supports.n_records)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tacit import Design, disguise, reconstruct
 from tacit.errors import DataError, FileError
 from tacit.mine import FamilyWise, PlainThreshold, association_rules, itemsets, split_records
-from tacit.mine.itemset_search import Itemsets
+from tacit.mine.apriori import Itemsets
 from tacit.privacy import Rule, prior_of, report
 from tacit.privacy.published_model import known_conditions, rules_from_json
 from tests.unit.mine.test_itemsets import MASK, SCHEMA, TRUE, people, reported
