@@ -99,7 +99,17 @@ def set_up(kind: str = "auto") -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    _adopt_uvicorn([*shared, structlog.stdlib.ExtraAdder()], [*faults, last])
+    # Log uvicorn's errors in the same format, and switch its access log off.
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *faults, last],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    for name, handlers in (("uvicorn.error", [handler]), ("uvicorn.access", [])):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [*handlers], False
+        logger.setLevel(_UVICORN_LEVEL)
 
 
 def log() -> Any:
@@ -132,18 +142,3 @@ def fault(error: BaseException) -> None:
 def loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """`fault` as the exception handler of an event loop."""
     fault(context.get("exception") or RuntimeError())
-
-
-def _adopt_uvicorn(before: list[Any], after: list[Any]) -> None:
-    """Log uvicorn's errors in the same format; switch its access log off."""
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=before,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *after],
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
-    errors = logging.getLogger("uvicorn.error")
-    errors.handlers, errors.propagate = [handler], False
-    errors.setLevel(_UVICORN_LEVEL)
-    access = logging.getLogger("uvicorn.access")
-    access.handlers, access.propagate = [], False

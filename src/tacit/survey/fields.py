@@ -125,17 +125,13 @@ def _exact(value: Any) -> Fraction:
 def _asked_if(value: Any) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(value, Mapping) or not value:
         raise wrong(f"must name earlier questions and their answers, got {value!r:.60}")
-    return MappingProxyType(
-        {_name(key): _names_in(answers, str(key)) for key, answers in value.items()}
-    )
-
-
-def _names_in(value: Any, key: str) -> tuple[str, ...]:
-    """One name, or a list of names."""
-    listed = value if isinstance(value, list | tuple) else [value]
-    if not listed:
-        raise wrong(f"list at least one answer to {key!r}")
-    return tuple(_name(name) for name in listed)
+    names = {}
+    for key, answers in value.items():
+        if answers in ([], ()):
+            raise wrong(f"list at least one answer to {str(key)!r}")
+        listed = answers if isinstance(answers, list | tuple) else [answers]
+        names[_name(key)] = tuple(map(_name, listed))
+    return MappingProxyType(names)
 
 
 def thawed(value: Any) -> Any:

@@ -66,23 +66,18 @@ class SurveySource:
 
     def at(self, place: Place, message: str) -> str:
         """The message with file, line and place."""
-        path = "".join(map(_step, place)).removeprefix(".")
-        return f"{self.name}:{self.line(place)}: {path + ': ' if path else ''}{message}"
+        path = ""
+        for step in place:  # an unprintable key is quoted
+            readable = isinstance(step, str) and step.isprintable()
+            path += f"[{step}]" if isinstance(step, int) else f".{step if readable else repr(step)}"
+        shown = f"{path.removeprefix('.')}: " if path else ""
+        return f"{self.name}:{self.line(place)}: {shown}{message}"
 
     def line(self, place: Place) -> int:
         """The line of a place, or of the nearest existing part around it."""
-        return next(
-            self.lines[part]
-            for part in (place[:n] for n in range(len(place), -1, -1))
-            if part in self.lines
-        )
-
-
-def _step(step: str | int) -> str:
-    """One step of a place; an unprintable key is quoted."""
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if step.isprintable() else f".{step!r}"
+        while place not in self.lines:
+            place = place[:-1]
+        return self.lines[place]
 
 
 def parse(text: str, name: str) -> SurveySource:
@@ -92,25 +87,19 @@ def parse(text: str, name: str) -> SurveySource:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        said = f"not YAML: {error.problem or error}{_advice(text, line)}"
-        raise SurveyError([f"{name}:{line}: {said}"]) from None
+        written = "".join(text.splitlines()[line - 1 : line]).strip()
+        quoted = in_quotes(written)
+        advice = "" if quoted == written else f"; put texts in quotes: {quoted}"
+        what = f"not YAML: {error.problem or error}{advice}"
+        raise SurveyError([f"{name}:{line}: {what}"]) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise SurveyError(
-            [f"{name}:{line}: the character U+{error.character:04X} is not allowed in YAML"]
-        ) from None
+        what = f"the character U+{error.character:04X} is not allowed in YAML"
+        raise SurveyError([f"{name}:{line}: {what}"]) from None
     except _LineError as error:
         raise SurveyError([f"{name}:{error.line}: {error}"]) from None
     except RecursionError:
         raise SurveyError([f"{name}:1: is nested too deeply"]) from None
-
-
-def _advice(text: str, line: int) -> str:
-    """Advice to quote the texts of a line, with the quoted line."""
-    lines = text.splitlines()
-    written = lines[line - 1].strip() if line <= len(lines) else ""
-    quoted = in_quotes(written)
-    return "" if quoted == written else f"; put texts in quotes: {quoted}"
 
 
 def _yaml(text: str, name: str) -> SurveySource:
@@ -141,10 +130,8 @@ def _refuse(text: str, loader: Any) -> None:
             raise _LineError(token, "is nested too deeply")
         if isinstance(token, yaml.AnchorToken | yaml.AliasToken | yaml.TagToken):
             kind = type(token).__name__.removesuffix("Token").lower()
-            raise _LineError(
-                token,
-                f"{kind}s (&, *, !) are not allowed; write it out, or in quotes if it is text",
-            )
+            what = f"{kind}s (&, *, !) are not allowed; write it out, or in quotes if it is text"
+            raise _LineError(token, what)
 
 
 def _value(node: Any, place: Place, source: SurveySource) -> Any:
@@ -165,9 +152,8 @@ def _mapping(node: Any, place: Place, source: SurveySource) -> dict[str, Any]:
             raise _LineError(key, "a key must be a text")
         inner = (*place, key.value)
         if key.value in content:
-            source.twice.append(
-                (inner, f"the key {key.value!r} appears twice; write each key once")
-            )
+            what = f"the key {key.value!r} appears twice; write each key once"
+            source.twice.append((inner, what))
         source.lines[inner] = key.start_mark.line + 1
         content[key.value] = _value(item, inner, source)
     return content
@@ -349,8 +335,7 @@ class _Text:
             if name in new:
                 edits += self._edits(value, old[name], new[name], column + 2)
             else:
-                start = self._own_line(key)
-                edits.append((start, self._line_end(self._end(value, key)), ""))
+                edits.append((self._own_line(key), self._line_end(self._end(value, key)), ""))
         after: str | None = None
         added: dict[str | None, list[str]] = {}
         for name, value in new.items():

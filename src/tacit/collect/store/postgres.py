@@ -19,6 +19,7 @@ import socket
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import compress
 from typing import Any
 
 import psycopg
@@ -323,16 +324,13 @@ class Postgres(Database):
         try:
             with driver.pipeline():
                 driver.execute(_LOCK_SURVEYS, ([offer.survey for offer in offers],))
-                made = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
+                cursors = [driver.execute(_INSERT_TOGETHER, _parameters(offer)) for offer in offers]
                 driver.commit()
-            stored = [cursor.rowcount == 1 for cursor in made]
-            for cursor, whole in zip(made, stored, strict=True):
-                if whole:
-                    self.note_counts(*cursor.fetchone())
+            stored = [cursor.rowcount == 1 for cursor in cursors]
+            for cursor in compress(cursors, stored):
+                self.note_counts(*cursor.fetchone())
         finally:
-            self._used_links += sum(
-                len(offer.hashes) for offer, whole in zip(offers, stored, strict=True) if whole
-            )
+            self._used_links += sum(len(offer.hashes) for offer in compress(offers, stored))
         return stored
 
     def after_commit(self, fewest: int) -> None:
@@ -348,9 +346,8 @@ class Postgres(Database):
     def rewrite(self, surveys: Sequence[int]) -> None:
         rows = {"surveys": list(surveys)}
         with self.translating_errors(), self._autocommit() as connection:
-            self._await_older_snapshots(
-                connection
-            )  # otherwise the rewrite would only make the table larger
+            # Otherwise the rewrite would only make the table larger.
+            self._await_older_snapshots(connection)
             with self.writing() as writing:
                 for statement in _LOCK:
                     writing.execute(text(statement))
@@ -441,8 +438,7 @@ def _remaining(
 def _parameters(offer: NewRows) -> dict[str, Any]:
     ids, codes, sums = map(list, zip(*offer.rows, strict=True))
     quota = _NO_QUOTA if offer.quota is None else offer.quota
-    own = {"survey": offer.survey, "day": offer.day, "quota": quota, "hashes": offer.hashes}
-    return own | {"ids": ids, "codes": codes, "sums": sums}
+    return offer._asdict() | {"quota": quota, "ids": ids, "codes": codes, "sums": sums}
 
 
 def _shut_down(connection: psycopg.Connection[Any]) -> None:
