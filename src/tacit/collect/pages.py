@@ -24,18 +24,13 @@ from tacit.survey.fields import text_in
 # The texts are those of the respondent's page, in the browser's preferred language of the survey.
 
 
-_PAGE = """<!doctype html>
-<html lang="{spoken}">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="robots" content="noindex">
-    <meta name="color-scheme" content="light dark">
-    <title>{head}</title>
-    <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="/page/style.css">
-  </head>
-  <body>
+#: The head is that of the respondent's page, without its script.
+_HEAD = re.sub(r".*<script.*\n", "", page.content(page.HTML).decode().partition("  <body>")[0])
+_PAGE = (
+    _HEAD.replace("../../page/", "/page/")
+    .replace('lang="en"', 'lang="{spoken}"')
+    .replace("<title>Survey<", "<title>{head}<")
+    + """  <body>
     <header>{survey}</header>
     <main class="step">
       <h1>{title}</h1>
@@ -44,6 +39,7 @@ _PAGE = """<!doctype html>
   </body>
 </html>
 """
+)
 _TITLE = '<p id="title" lang="{}" dir="auto">{}</p>'
 _FIRST = "en"
 _WORDS: dict[str, dict[str, Any]] = {

@@ -52,11 +52,6 @@ class Published:
         """The design that is promised to respondents."""
         return self.survey.design
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the design, which every record has."""
-        return self.design.fingerprint
-
     @cached_property
     def stored(self) -> Schema:
         """The schema of stored codes: where an answer may be missing, it has the code after the
@@ -66,14 +61,9 @@ class Published:
         return Schema([(wide if name in optional else reported)[name] for name in reported.names])
 
     @property
-    def title(self) -> str:
-        """The survey's title in its first language."""
-        return text_in(self.survey.title, self.survey.languages[0])
-
-    @property
-    def slug(self) -> str:
-        """The survey's name in addresses."""
-        return self.survey.fingerprint[:SLUG_LETTERS]
+    def fingerprint(self) -> str:
+        """The fingerprint of the design, which every record has."""
+        return self.design.fingerprint
 
     @cached_property
     def disclosure_bound(self) -> dict[str, Any]:
@@ -81,6 +71,11 @@ class Published:
         if self.frozen_bound is not None:
             return self.frozen_bound
         return disclosure_bound(self.design, self.survey.waves or 1)
+
+    @property
+    def slug(self) -> str:
+        """The survey's name in addresses."""
+        return self.survey.fingerprint[:SLUG_LETTERS]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the survey, its design, the fingerprints of both and the bound."""
@@ -97,6 +92,11 @@ class Published:
     def to_json(self) -> str:
         """The file that is published."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @property
+    def title(self) -> str:
+        """The survey's title in its first language."""
+        return text_in(self.survey.title, self.survey.languages[0])
 
     @classmethod
     def from_json(cls, text: str) -> Published:
