@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from importlib.resources import files
+from typing import Any
 
 from tacit.errors import SchemaError, unknown
+from tacit.survey.yaml_text import parse, patched
 
 #: The languages of the respondent's page, and of the example.
 LANGUAGES = ("en", "de", "fr", "es")
-_CODES = "|".join(LANGUAGES)
-_PAIR = rf'({_CODES}): ("[^"]*"|[^,{{}}]+)'
 
 
 def example(
@@ -26,30 +26,19 @@ def example(
         if language not in LANGUAGES:
             raise SchemaError(unknown("language of the example", language, LANGUAGES))
     text = files("tacit.survey").joinpath("example.yaml").read_text(encoding="utf-8")
-    text = "".join(_in_languages(text, languages))
-    chosen = ", ".join(dict.fromkeys(languages))
-    text = text.replace(f"languages: [{', '.join(LANGUAGES)}]", f"languages: [{chosen}]")
-    text = text.replace("access: open", f"access: {access}")
+    content = _in_languages(parse(text, "example").data, languages)
+    text = patched(text, content | {"languages": list(dict.fromkeys(languages)), "access": access})
     for key, day in (("opens", opens), ("closes", closes)):
         if day is not None:
             text = re.sub(rf"^# {key}: .*$", f"{key}: {day}", text, flags=re.MULTILINE)
     return text
 
 
-def _in_languages(text: str, languages: Sequence[str]) -> Iterator[str]:
-    """The lines of the file with only the texts in these languages."""
-    left_out: str | None = None  # the indentation of an omitted text
-    for line in text.splitlines(keepends=True):
-        indentation = line[: len(line) - len(line.lstrip(" "))]
-        if left_out is not None and len(indentation) > len(left_out):
-            continue
-        match = re.match(rf" +({_CODES}): ", line)
-        left_out = indentation if match and match[1] not in languages else None
-        if left_out is None:
-            yield re.sub(rf"\{{({_PAIR}(, )?)+\}}", lambda m: _flow(m[0], languages), line)
-
-
-def _flow(mapping: str, languages: Sequence[str]) -> str:
-    """`{en: Yes, de: Ja}` with only these languages."""
-    texts = [f"{code}: {said}" for code, said in re.findall(_PAIR, mapping) if code in languages]
-    return f"{{{', '.join(texts)}}}"
+def _in_languages(value: Any, languages: Sequence[str]) -> Any:
+    """A value of the file with only the texts in these languages."""
+    if isinstance(value, list):
+        return [_in_languages(item, languages) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = [key for key in value if key in languages or key not in LANGUAGES]
+    return {key: _in_languages(value[key], languages) for key in kept}

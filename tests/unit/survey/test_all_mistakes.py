@@ -26,7 +26,7 @@ MISTAKES = {
     "name taken": ("name: harassed", "name: painkillers"),
     "category twice": ("[north, south]", "[north, north]"),
     "unknown label": ("      north: {", "      nord: {"),
-    "label in one language": ("{en: South, de: Süd}", "{en: South}"),
+    "label in one language": ('{en: South, de: "Süd"}', "{en: South}"),
     "edges that fall": ("edges: [0, 7]", "edges: [7, 0]"),
     "unknown question": ("questions: [painkillers,", "questions: [painkiller,"),
     "theta no number": ("theta: 5/6", "theta: many"),
