@@ -217,21 +217,8 @@ def _arrow_files(files: Sequence[Path]) -> Any:
 
 def kind_of_arrow(arrow: Any, name: str) -> ColumnKind:
     """What the cells of an Arrow column are; an error if they cannot be labels."""
-    types = pa.types
-    if types.is_dictionary(arrow):
-        return kind_of_arrow(arrow.value_type, name)
-    tests = {
-        ColumnKind.TEXT: (types.is_string, types.is_large_string, types.is_string_view),
-        ColumnKind.BOOLEAN: (types.is_boolean,),
-        ColumnKind.INTEGER: (types.is_integer,),
-        ColumnKind.FLOAT: (types.is_floating,),
-        ColumnKind.DECIMAL: (types.is_decimal,),
-        ColumnKind.NULL: (types.is_null,),
-    }
-    for kind, allowed in tests.items():
-        if any(test(arrow) for test in allowed):
-            return kind
-    raise queries.wrong_type(name, arrow)
+    plain = arrow.value_type if pa.types.is_dictionary(arrow) else arrow
+    return queries.kind_of_column(name, plain, lambda test: getattr(pa.types, test)(plain))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class IbisRecords(queries.QueryEngine):
             if name not in types:
                 hint = unknown("column", name, types.names)
                 raise DataError(f"the records have no column for attribute {name!r}: {hint}")
-        self._kinds = [kind_of_ibis(types[name], name) for name in schema.names]
+        self._kinds = [_kind(types[name], name) for name in schema.names]
 
     def column_names(self) -> Sequence[str]:
         return list(self._table.columns)
@@ -168,6 +168,13 @@ def table_of_spark(frame: Any) -> Any:
     return backend.table(name)
 
 
+def _kind(type_: Any, name: str) -> ColumnKind:
+    """What the cells of a column are; an error if they cannot be labels."""
+    return queries.kind_of_column(
+        name, type_, lambda test: hasattr(type_, test) and getattr(type_, test)()
+    )
+
+
 # Codes and keys as expressions ---------------------------------------------------------------
 
 
@@ -218,32 +225,13 @@ def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
     if first is not None and kind != ColumnKind.FLOAT:
         inside = cell.between(first, first + len(values) - 1)
         return ibis.ifelse(inside, cell - ibis.literal(first, "int64"), nothing)
-    if (
-        kind == ColumnKind.FLOAT
-    ):  # some backends take 0.5 for a decimal: it is in no array of floats
+    if kind == ColumnKind.FLOAT:  # some backends take 0.5 for a decimal, in no array of floats
         codes = ((cell == value, ibis.literal(code, "int64")) for value, code in values.items())
         return ibis.cases(*codes, else_=nothing)
     types = {ColumnKind.TEXT: "string", ColumnKind.BOOLEAN: "boolean"}
     labels = ibis.literal(list(values), f"array<{types.get(kind, 'int64')}>")
-    index = labels.index(cell).cast("int64")
-    index = ibis.ifelse(index >= 0, index, nothing)
+    index = labels.index(cell).cast("int64").nullif(-1)
     in_order = list(values.values())
     if in_order == list(range(len(in_order))):
         return index
     return ibis.ifelse(index.isnull(), nothing, ibis.literal(in_order, "array<int64>")[index])
-
-
-def kind_of_ibis(type_: Any, name: str) -> ColumnKind:
-    """What the cells of a column are; an error if they cannot be labels."""
-    kinds = {
-        "string": ColumnKind.TEXT,
-        "boolean": ColumnKind.BOOLEAN,
-        "integer": ColumnKind.INTEGER,
-        "floating": ColumnKind.FLOAT,
-        "decimal": ColumnKind.DECIMAL,
-        "null": ColumnKind.NULL,
-    }
-    for test, kind in kinds.items():
-        if getattr(type_, f"is_{test}")():
-            return kind
-    raise queries.wrong_type(name, type_)

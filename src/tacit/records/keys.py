@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
 from operator import mul
@@ -30,8 +29,8 @@ Part = tuple[Codes, int]
 
 BYTE_CELLS = 1 << 8
 KEY_CELLS = 1 << 64  # the most cells whose keys fit a 64-bit integer
-COLUMN_BLOCK = 1 << 17  # records at a time when an attribute is one run of memory
-RECORD_BLOCK = 1 << 14  # the same when a record is
+COLUMN_BLOCK = 1 << 17  # records whose keys are made at a time
+SPLIT_BLOCK = 1 << 14  # keys that are split at a time
 
 
 def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Iterator[Codes]:
@@ -43,9 +42,6 @@ def key_blocks(codes: Codes, sizes: Sequence[int], in_order: bool = True) -> Ite
     in_bytes = codes.itemsize == 1 and codes.flags.c_contiguous
     if in_bytes and 1 < len(sizes) <= 57 and set(sizes) == {2}:  # 57 bits fit at any offset
         return _bit_blocks(codes, in_order)
-    by_record = codes.shape[1] > 1 and codes.strides[1] == codes.itemsize
-    if by_record and max(sizes) <= BYTE_CELLS:
-        return _record_blocks(codes, sizes)
     return column_blocks(list(codes.T), sizes)
 
 
@@ -53,7 +49,7 @@ def column_blocks(columns: Sequence[Codes], sizes: Sequence[int]) -> Iterator[Co
     """The same from one array of codes for each attribute, at least one."""
     n = len(columns[0])
     space = _Space(min(n, COLUMN_BLOCK))
-    spans = _spans(sizes, len(sizes))
+    spans = _spans(sizes)
     for start in range(0, n, COLUMN_BLOCK):
         block = [column[start : start + COLUMN_BLOCK] for column in columns]
         parts = (_horner(block[a:b], sizes[a:b], space) for a, b in spans)
@@ -86,17 +82,6 @@ def _bit_blocks(codes: Codes, in_order: bool) -> Iterator[Codes]:
         yield (keys if full and not in_order else keys.T).reshape(-1)[: len(block)]
 
 
-def _record_blocks(codes: Codes, sizes: Sequence[int]) -> Iterator[Codes]:
-    """Keys of records that are runs of bytes: a part is read from memory as one word."""
-    space = _Space(min(len(codes), RECORD_BLOCK))
-    widest = min(8, 1 << (len(sizes).bit_length() - 1))
-    words = [_Word.of(span, sizes) for span in _spans(sizes, widest)]
-    for start in range(0, len(codes), RECORD_BLOCK):
-        block = codes[start : start + RECORD_BLOCK].astype(np.uint8, copy=False)
-        parts = ((word.read(block, space), word.cells) for word in words)
-        yield _join(parts, len(block), space)
-
-
 def all_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
     """The keys of all records at once."""
     keys = np.empty(len(codes), smallest(math.prod(sizes)))
@@ -114,9 +99,9 @@ def split(keys: Codes, sizes: Sequence[int]) -> Codes:
     so short that the memory for intermediate results is used again.
     """
     codes = np.empty((len(keys), len(sizes)), smallest(max(sizes)), order="F")
-    spans = _spans(sizes, len(sizes))
-    for start in range(0, len(keys), RECORD_BLOCK):
-        rest, block = keys[start : start + RECORD_BLOCK], codes[start : start + RECORD_BLOCK]
+    spans = _spans(sizes)
+    for start in range(0, len(keys), SPLIT_BLOCK):
+        rest, block = keys[start : start + SPLIT_BLOCK], codes[start : start + SPLIT_BLOCK]
         for first, stop in reversed(spans):
             part, cells = rest, math.prod(sizes[first:stop])
             if first:
@@ -154,12 +139,11 @@ class _Space:
         return self._arrays[use, dtype][:n]
 
 
-def _spans(sizes: Sequence[int], widest: int, cells: int = BYTE_CELLS) -> list[tuple[int, int]]:
-    """Cut the attributes into runs of at most `widest` with so many cells, if more than one."""
+def _spans(sizes: Sequence[int], cells: int = BYTE_CELLS) -> list[tuple[int, int]]:
+    """Cut the attributes into runs with at most so many cells, if a run has more than one."""
     spans, start = [], 0
     for stop in range(1, len(sizes) + 1):
-        full = stop - start == widest
-        if full or math.prod(sizes[start : stop + 1]) > cells or stop == len(sizes):
+        if stop == len(sizes) or math.prod(sizes[start : stop + 1]) > cells:
             spans.append((start, stop))
             start = stop
     return spans
@@ -177,48 +161,6 @@ def _horner(columns: Sequence[Codes], sizes: Sequence[int], space: _Space) -> Pa
             np.multiply(out, size, out=out)
         np.add(out, column, out=out, dtype=out.dtype, casting="unsafe")
     return out, cells
-
-
-@dataclass(frozen=True)
-class _Word:
-    """The joint codes of a few neighbouring attributes, from a word by one multiplication.
-
-    In a word of w bytes b_0 b_1 ..., lowest first, the product with sum_i r_i 256^(w-1-i) has
-    sum_i b_i r_i as its highest byte. With radices r_i that do not increase, every lower byte is
-    sum_i b_i r_(i+s) <= sum_i b_i r_i <= 255: nothing is carried. Bytes after the last attribute
-    meet only r = 0; those before the first are shifted out.
-    """
-
-    first: int
-    width: int
-    shift: int
-    factor: int
-    cells: int
-
-    @classmethod
-    def of(cls, span: tuple[int, int], sizes: Sequence[int]) -> _Word:
-        """The word for attributes start .. stop - 1, of at most 256 cells."""
-        start, stop = span
-        width = 1 << (stop - start - 1).bit_length()
-        first = min(start, len(sizes) - width)
-        radices = [math.prod(sizes[i + 1 : stop]) for i in range(start, stop)]
-        factor = sum(r << 8 * (width - 1 - i) for i, r in enumerate(radices))
-        return cls(first, width, 8 * (start - first), factor, math.prod(sizes[start:stop]))
-
-    def read(self, block: Codes, space: _Space) -> Codes:
-        """The joint codes of a block of records of bytes."""
-        out = space.array("part", np.uint8, len(block))
-        if self.width == 1:
-            out[...] = block[:, self.first]
-            return out
-        kind = f"<u{self.width}"
-        word = space.array("word", kind, len(block))
-        word[...] = block[:, self.first : self.first + self.width].view(kind)[:, 0]
-        if self.shift:
-            np.right_shift(word, self.shift, out=word)
-        np.multiply(word, self.factor, out=word)
-        out[...] = word.view(np.uint8)[self.width - 1 :: self.width]
-        return out
 
 
 def _join(parts: Iterable[Part], n: int, space: _Space) -> Codes:
@@ -252,8 +194,6 @@ Counts = npt.NDArray[np.int64]
 Counted = tuple[Codes, Counts]  # keys or patterns, and how often each occurs
 Sort = Literal["quicksort", "stable"]
 
-TURN_BLOCK = 1 << 12  # records turned from runs of records to runs of attributes in the cache
-
 
 def distinct_keys(keys: Codes, weights: Counts | None = None, sort: Sort = "quicksort") -> Counted:
     """Distinct keys, in order, with the sum of their weights (None: each counts once)."""
@@ -268,7 +208,7 @@ def distinct(
 ) -> Counted:
     """Distinct records, in order, with the sum of their weights (None: each counts once)."""
     rows, counts = _grouped(ordered_keys(codes, sizes), weights, sort)
-    return _chosen(codes, rows, smallest(max(sizes))), counts
+    return np.asarray(codes[rows], smallest(max(sizes)), order="F"), counts
 
 
 def merged_keys(tables: Sequence[Counted]) -> Counted:
@@ -305,19 +245,6 @@ def _grouped(keys: Codes, weights: Counts | None, sort: Sort) -> tuple[Index, Co
     if weights is None:
         return order[starts], np.diff(starts, append=len(keys))
     return order[starts], np.add.reduceat(weights[order], starts)
-
-
-def _chosen(codes: Codes, rows: Index, dtype: npt.DTypeLike) -> Codes:
-    """These records, in Fortran order."""
-    chosen = np.empty((len(rows), codes.shape[1]), dtype, order="F")
-    if codes.flags.c_contiguous:
-        for start in range(0, len(rows), TURN_BLOCK):
-            block = slice(start, start + TURN_BLOCK)
-            chosen[block] = codes[rows[block]]
-    else:
-        for column, into in zip(codes.T, chosen.T, strict=True):
-            into[...] = column[rows]
-    return chosen
 
 
 def ordered_keys(codes: Codes, sizes: Sequence[int]) -> Codes:
@@ -452,7 +379,7 @@ KEY_LIMIT = 1 << 63
 
 def key_runs(sizes: Sequence[int]) -> list[range]:
     """Runs of attributes, each with fewer than 2^63 cells."""
-    return [range(*span) for span in _spans(sizes, len(sizes), KEY_LIMIT - 1)]
+    return [range(*span) for span in _spans(sizes, KEY_LIMIT - 1)]
 
 
 def codes_of_keys(keys: Sequence[npt.NDArray[np.int64]], schema: Schema) -> Codes:

@@ -92,6 +92,28 @@ class ColumnKind(Enum):
         return self in (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.DECIMAL)
 
 
+#: What a library calls a type in its tests, such as `is_string`, and what its cells are.
+_TYPES = {
+    "string": ColumnKind.TEXT,
+    "large_string": ColumnKind.TEXT,
+    "string_view": ColumnKind.TEXT,
+    "boolean": ColumnKind.BOOLEAN,
+    "integer": ColumnKind.INTEGER,
+    "floating": ColumnKind.FLOAT,
+    "decimal": ColumnKind.DECIMAL,
+    "null": ColumnKind.NULL,
+}
+
+
+def kind_of_column(name: str, type_: object, passes: Callable[[str], bool]) -> ColumnKind:
+    """What the cells of a column are, by the tests its type passes; an error if no labels."""
+    for test, kind in _TYPES.items():
+        if passes(f"is_{test}"):
+            return kind
+    allowed = "text, categorical, boolean, integer or float"
+    raise DataError(f"attribute {name!r}: its column is of type {type_}; allowed: {allowed}")
+
+
 def category_values(attribute: Attribute, kind: ColumnKind) -> dict[Label, int]:
     """The values of a column of this kind that are categories, each with its code."""
     values = ((_value(label, kind), code) for label, code in attribute.codes.items())
@@ -118,12 +140,6 @@ def missing_values(n: int, attribute: Attribute) -> DataError:
     """The error for missing cells of an attribute that has no category for them."""
     name = attribute.name
     return MissingAnswersError(f"attribute {name!r}: {n} missing cells; {missing_advice(name)}")
-
-
-def wrong_type(name: str, type_: object) -> DataError:
-    """The error for a column whose cells cannot be labels."""
-    allowed = "text, categorical, boolean, integer or float"
-    return DataError(f"attribute {name!r}: its column is of type {type_}; allowed: {allowed}")
 
 
 def _value(label: str, kind: ColumnKind) -> Label | None:
