@@ -173,51 +173,41 @@ def filled(
     """
     if not conditions:
         return codes, absent
-    codes, absent = codes.copy(order="K"), None if absent is None else absent.copy()
+    codes = codes.copy(order="K")
+    missing = np.zeros(codes.shape, bool) if absent is None else absent.copy()
     for condition in conditions:
         column = schema.index(condition.attribute)
         blank = schema[condition.attribute].code(DOES_NOT_APPLY)
-        fails, holds = _decided(codes, condition, schema, absent)
-        missing = np.zeros(len(codes), bool) if absent is None else absent[:, column]
-        codes[fails & missing, column] = blank
-        if absent is not None:
-            absent[fails & missing, column] = False
+        places = [schema.index(name) for name in condition.names]
+        met, known = _met(condition, schema, list(codes.T)), ~missing[:, places].T
+        fails, holds = (known & ~met).any(axis=0), (known & met).all(axis=0)
+        unanswered = fails & missing[:, column]
+        codes[unanswered, column] = blank
+        missing[unanswered, column] = False
         skipped = codes[:, column] == blank
-        _check(
-            condition, fails & ~skipped, first, f"must be {DOES_NOT_APPLY!r}, unless {condition}"
-        )
-        wrong = holds & skipped & ~missing
-        _check(condition, wrong, first, f"must not be {DOES_NOT_APPLY!r}, because {condition}")
-    return codes, absent
+        for wrong, what in (
+            (fails & ~skipped, f"must be {DOES_NOT_APPLY!r}, unless"),
+            (holds & skipped & ~missing[:, column], f"must not be {DOES_NOT_APPLY!r}, because"),
+        ):
+            if wrong.any():
+                record = f"record {first + int(wrong.argmax())} (counting from 0)"
+                raise DataError(
+                    f"attribute {condition.attribute!r} {what} {condition}; {record} contradicts "
+                    "this"
+                )
+    return codes, None if absent is None else missing
 
 
-def _decided(
-    codes: Codes, condition: QuestionCondition, schema: Schema, absent: Mask | None
-) -> tuple[Mask, Mask]:
-    """Records whose condition fails for certain, and those whose condition holds for certain."""
-    fails, holds = np.zeros(len(codes), bool), np.ones(len(codes), bool)
-    for name, labels in condition.answers:
-        column = schema.index(name)
-        met = np.isin(codes[:, column], [schema[name].code(label) for label in labels])
-        answered = np.ones(len(codes), bool) if absent is None else ~absent[:, column]
-        fails |= answered & ~met
-        holds &= answered & met
-    return fails, holds
-
-
-def _check(condition: QuestionCondition, wrong: Mask, first: int, what: str) -> None:
-    if wrong.any():
-        record = first + int(wrong.argmax())
-        raise DataError(
-            f"attribute {condition.attribute!r} {what}; record {record} (counting from 0) "
-            "contradicts this"
-        )
+def _met(condition: QuestionCondition, schema: Schema, codes: Sequence[Any]) -> Mask:
+    """Whether each part of a condition is met, for columns of codes: parts x records."""
+    return np.stack(
+        [
+            np.isin(codes[schema.index(name)], [schema[name].code(label) for label in labels])
+            for name, labels in condition.answers
+        ]
+    )
 
 
 def applies(condition: QuestionCondition, schema: Schema, codes: Sequence[Any]) -> Mask:
     """Whether the question is asked, for columns of codes in the order of the schema."""
-    met = [
-        np.isin(codes[schema.index(name)], [schema[name].code(label) for label in labels])
-        for name, labels in condition.answers
-    ]
-    return np.asarray(np.logical_and.reduce(met))
+    return np.asarray(_met(condition, schema, codes).all(axis=0))
