@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
-from inspect import signature
 from itertools import product
-from typing import Any, ParamSpec
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,10 +34,9 @@ from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
 from tacit.reconstruction.fit import design_fit
 from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.report_weights import ReportWeights
-from tacit.reconstruction.sampling.error_methods import linearised
+from tacit.reconstruction.sampling.sampled_records import Sampling, function_of
 from tacit.reconstruction.shares import conditional_shares
 from tacit.records import PatternTable
-from tacit.records.sample import ErrorMethod
 
 Predicted = npt.NDArray[np.intp]
 Kernels = tuple[SignedKernel, ...]
@@ -277,7 +275,7 @@ Outcome = Callable[[Codes], Predicted]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierTest:
+class ClassifierTest(Sampling):
     """A classifier and the reported records to test it on; `accuracy` describes the fields."""
 
     model: Any
@@ -286,12 +284,6 @@ class ClassifierTest:
     target: str | None = None
     rng: np.random.Generator | None = None
     draws: int = DRAWS
-    _: KW_ONLY
-    weights: Any = None
-    strata: Any = None
-    clusters: Any = None
-    fpc: Any = None
-    errors: ErrorMethod = linearised
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -373,26 +365,9 @@ class ClassifierTest:
         return replace(estimate, fit_of=fit, n_left_out=left_out)
 
 
-P = ParamSpec("P")
-
-
-def _measure(
-    test: Callable[P, ClassifierTest], of: Callable[[ClassifierTest], Estimate]
-) -> Callable[P, Estimate]:
-    """A function with the arguments of a test that gives one of its figures."""
-
-    def measure(*args: P.args, **kwargs: P.kwargs) -> Estimate:
-        return of(test(*args, **kwargs))
-
-    measure.__name__ = measure.__qualname__ = of.__name__
-    measure.__doc__ = of.__doc__
-    measure.__signature__ = signature(test).replace(return_annotation=Estimate)  # type: ignore[attr-defined]
-    return measure
-
-
-accuracy = _measure(ClassifierTest, ClassifierTest.accuracy)
-confusion = _measure(ClassifierTest, ClassifierTest.confusion)
-recall = _measure(ClassifierTest, ClassifierTest.recall)
+accuracy = function_of(ClassifierTest, ClassifierTest.accuracy)
+confusion = function_of(ClassifierTest, ClassifierTest.confusion)
+recall = function_of(ClassifierTest, ClassifierTest.recall)
 
 
 def outcome_weights(

@@ -29,8 +29,8 @@ transformation, Journal of the Royal Statistical Society B 54 (1992) 221-228.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,104 +41,88 @@ from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level
-from tacit.reconstruction.sampling.error_methods import linearised
-from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
-from tacit.records.sample import ErrorMethod
+from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling, function_of
+from tacit.records.sample import SampleRows
 
 #: Skewness below this is rounding.
 _SYMMETRIC = 1e-9
 
 
-def mean(
-    reported: Any,
-    scrambling: Scrambling,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """The mean of the true numbers, with its standard error.
+@dataclass(frozen=True, eq=False)
+class ScrambledNumbers(Sampling):
+    """Reported numbers, how they were scrambled, and how people were sampled."""
 
-    `weights`, `strata` and `clusters` say how people were sampled, one value per number; `errors`
-    is a method of `tacit.reconstruction.sampling`. `fpc` is refused.
-    """
-    g, _ = _weights(reported, scrambling)
-    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(g))
-    unit, origin = float(scrambling.unit), float(scrambling.origin)
-    center = people.mean(g)
-    floor = unit**2 * _noise(scrambling, center) / people.n
-    return people.estimate("mean", origin + unit * center, unit * g, floor=floor)
+    reported: Any
+    scrambling: Scrambling
 
+    def mean(self) -> Estimate:
+        """The mean of the true numbers, with its standard error.
 
-def variance(
-    reported: Any,
-    scrambling: Scrambling,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """The variance of the true numbers, with its standard error; limits are never below 0.
+        `weights`, `strata` and `clusters` say how people were sampled, one value per number;
+        `errors` is a method of `tacit.reconstruction.sampling`. `fpc` is refused.
+        """
+        g, _ = self._report_weights
+        unit, origin = float(self.scrambling.unit), float(self.scrambling.origin)
+        center = self._mean(g)
+        floor = unit**2 * self._noise(center) / len(g)
+        return self._estimate("mean", origin + unit * center, unit * g, floor=floor)
 
-    Arguments as for `mean`.
-    """
-    first, second = _weights(reported, scrambling)
-    people = _People(Sampling(weights, strata, clusters, fpc, errors), len(first))
-    center, square = people.mean(first), float(scrambling.unit) ** 2
-    value = people.mean(second) - center**2 + people.variance_of_mean(first)
-    influence = square * (second - 2 * center * first)
-    error = max(people.variance_of_mean(first), _noise(scrambling, center) / people.n)
-    more = 2 * (square * error) ** 2 * people.n / (people.n - 1)
-    return people.estimate("variance", square * value, influence, least=0.0, more=more)
+    def variance(self) -> Estimate:
+        """The variance of the true numbers, with its standard error; limits are never below 0.
 
+        Arguments as for `mean`.
+        """
+        first, second = self._report_weights
+        n, center, square = len(first), self._mean(first), float(self.scrambling.unit) ** 2
+        value = self._mean(second) - center**2 + self._variance_of_mean(first)
+        influence = square * (second - 2 * center * first)
+        error = max(self._variance_of_mean(first), self._noise(center) / n)
+        more = 2 * (square * error) ** 2 * n / (n - 1)
+        return self._estimate("variance", square * value, influence, least=0.0, more=more)
 
-def _noise(scrambling: Scrambling, true: float) -> float:
-    """The variance of g for one true number, in units of the scrambling."""
-    m = scrambling.moments
-    square = float(m.square) * true**2 + float(m.linear) * true + float(m.constant)
-    return max(square - (float(m.slope) * true + float(m.shift)) ** 2, 0.0) / float(m.slope) ** 2
+    @cached_property
+    def _report_weights(self) -> tuple[Array, Array]:
+        """g and h of each report, in units of the scrambling."""
+        scrambling = self.scrambling
+        check_scrambling(scrambling)
+        scrambling.require_estimable()
+        numbers = numbers_of(self.reported, "reported numbers")
+        if len(numbers) < 2:
+            raise DataError("at least two reported numbers are needed for a standard error")
+        scrambling.check_reported(numbers)
+        units = (numbers - float(scrambling.origin)) / float(scrambling.unit)
+        m = scrambling.moments
+        first = (units - float(m.shift)) / float(m.slope)
+        second = (units**2 - float(m.constant) - float(m.linear) * first) / float(m.square)
+        return first, second
 
+    def _noise(self, true: float) -> float:
+        """The variance of g for one true number, in units of the scrambling."""
+        m = self.scrambling.moments
+        square = float(m.square) * true**2 + float(m.linear) * true + float(m.constant)
+        noise = square - (float(m.slope) * true + float(m.shift)) ** 2
+        return max(noise, 0.0) / float(m.slope) ** 2
 
-def _weights(reported: Any, scrambling: Scrambling) -> tuple[Array, Array]:
-    """g and h of each report, in units of the scrambling."""
-    check_scrambling(scrambling)
-    scrambling.require_estimable()
-    numbers = numbers_of(reported, "reported numbers")
-    if len(numbers) < 2:
-        raise DataError("at least two reported numbers are needed for a standard error")
-    scrambling.check_reported(numbers)
-    units = (numbers - float(scrambling.origin)) / float(scrambling.unit)
-    m = scrambling.moments
-    first = (units - float(m.shift)) / float(m.slope)
-    second = (units**2 - float(m.constant) - float(m.linear) * first) / float(m.square)
-    return first, second
-
-
-class _People:
-    """How people were sampled: means of weights of their reports, and what these vary by."""
-
-    def __init__(self, sampling: Sampling, n: int) -> None:
-        if sampling.fpc is not None:
+    @cached_property
+    def _sample(self) -> SampleRows | None:
+        if self.fpc is not None:
             raise DataError("fpc is not used for scrambled numbers; leave it out")
-        if sampling.columns:
+        if self.columns:
             raise DataError("weights, strata and clusters need one value per reported number")
-        self.n, self.sample = n, SampleData(sampling, {}, n).rows() if sampling else None
+        return SampleData(self, {}, len(self._report_weights[0])).rows() if self else None
 
-    def mean(self, values: Array) -> float:
+    def _mean(self, values: Array) -> float:
         """The weighted mean."""
-        return float(values.mean() if self.sample is None else self.sample.mean(values[:, None])[0])
+        sample = self._sample
+        return float(values.mean() if sample is None else sample.mean(values[:, None])[0])
 
-    def variance_of_mean(self, values: Array) -> float:
+    def _variance_of_mean(self, values: Array) -> float:
         """The variance of the weighted mean."""
-        if self.sample is None:
-            return float(values.var(ddof=1) / self.n)
-        return float(self.sample.covariance(values[:, None])[0, 0])
+        if self._sample is None:
+            return float(values.var(ddof=1) / len(values))
+        return float(self._sample.covariance(values[:, None])[0, 0])
 
-    def estimate(
+    def _estimate(
         self,
         name: str,
         value: float,
@@ -151,17 +135,21 @@ class _People:
 
         Its variance is at least `floor`, and `more` comes on top.
         """
-        spread = self.mean((influence - self.mean(influence)) ** 2) / (self.n - 1)
+        n, sample = len(influence), self._sample
+        spread = self._mean((influence - self._mean(influence)) ** 2) / (n - 1)
         covariance = np.asarray([[max(spread, floor) + more]])
-        center = np.asarray(value)
-        simple = Estimate.of_covariance((), center, covariance, self.n, "moments", name)
-        sample, df, skewness = self.sample, self.n - 1.0, _skewness(influence) / math.sqrt(self.n)
+        simple = Estimate.of_covariance((), np.asarray(value), covariance, n, "moments", name)
+        df, skewness = n - 1.0, _skewness(influence) / math.sqrt(n)
         if sample is not None:  # the skewness of totals of few clusters is not known
-            variance = np.asarray([[max(self.variance_of_mean(influence), floor) + more]])
+            variance = np.asarray([[max(self._variance_of_mean(influence), floor) + more]])
             df, skewness = sample.df, 0.0
             simple = simple.of_sample(variance, df)
         limits = partial(_limits, simple.value, simple.stderr, skewness, df, least)
         return replace(simple, interval_of=limits)
+
+
+mean = function_of(ScrambledNumbers, ScrambledNumbers.mean)
+variance = function_of(ScrambledNumbers, ScrambledNumbers.variance)
 
 
 def _skewness(weights: Array) -> float:

@@ -574,7 +574,7 @@ def reconstruct(
     check_design(design)
     columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    sampling = Sampling(weights, strata, clusters, fpc, errors)
+    sampling = Sampling(weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors)
     if sampling:
         count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)

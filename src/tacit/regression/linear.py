@@ -27,19 +27,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
-from tacit.reconstruction.sampling.error_methods import linearised
-from tacit.reconstruction.sampling.sampled_records import Sampling
-from tacit.records.sample import ErrorMethod
+from tacit.reconstruction.sampling.sampled_records import function_of
 from tacit.regression.coefficients import CoefficientTable
 from tacit.regression.data import CategoryColumn, Column, NumberColumn, numbers_of
 from tacit.regression.maximum import check_collinear, solved
-from tacit.regression.problem import RegressionProblem, pair_problem, regression_problem
+from tacit.regression.problem import Pair, Regression, RegressionProblem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,54 +79,49 @@ class CellMoments(NamedTuple):
         return CellMoments(self.weight, outcome, square, self.centre)
 
 
-def linear(
-    formula: str,
-    reported: Any,
-    design: Design,
-    covariates: Any = None,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> LinearResult:
-    """Regress a number on covariates and on answers, disguised or not.
+class LinearRegression(Regression):
+    """The arguments of `linear`."""
 
-    The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments are
-    those of `logit`; standard errors are always those of the sandwich.
-    """
-    sampling = Sampling(weights, strata, clusters, fpc, errors)
-    problem = regression_problem(formula, reported, design, covariates, sampling)
-    names, matrices, moments = problem.terms.names, problem.terms.matrices(), _cell_moments(problem)
-    if problem.terms.has_offset:
-        moments = [m.less(matrix[:, -1]) for m, matrix in zip(moments, matrices, strict=True)]
-        matrices = tuple(matrix[:, :-1] for matrix in matrices)
-    check_collinear(matrices, names)
-    cells = list(zip(matrices, moments, strict=True))
-    times, n = problem.row_counts, problem.n_records
-    values, inverse = _solution(cells, times, n)
-    psi, residual = np.zeros((problem.n_rows, len(values))), 0.0
-    for matrix, m in cells:
-        fitted = matrix @ values - m.centre
-        psi += matrix * (m.outcome - m.weight * fitted)[:, None]
-        residual += float(times @ (m.square - 2 * m.outcome * fitted + m.weight * fitted**2))
-    total = sum(float(times @ m.square) for m in moments)
-    mean = sum(float(times @ m.outcome) for m in moments) / n
-    spread = total - n * mean**2
-    free = max(n - len(values), 1)
-    if problem.sample is None:
-        covariance = inverse @ (psi.T @ (psi * times[:, None]) * (n / free)) @ inverse
-    else:
-        covariance = problem.sample.covariance(
-            values, lambda row_weights: _solution(cells, row_weights, n)[0], psi, inverse
+    def linear(self) -> LinearResult:
+        """Regress a number on covariates and on answers, disguised or not.
+
+        The outcome is a column of numbers, or an attribute whose categories are numbers. Arguments
+        are those of `logit`; standard errors are always those of the sandwich.
+        """
+        problem = self.problem()
+        names, matrices = problem.terms.names, problem.terms.matrices()
+        moments = _cell_moments(problem)
+        if problem.terms.has_offset:
+            moments = [m.less(matrix[:, -1]) for m, matrix in zip(moments, matrices, strict=True)]
+            matrices = tuple(matrix[:, :-1] for matrix in matrices)
+        check_collinear(matrices, names)
+        cells = list(zip(matrices, moments, strict=True))
+        times, n = problem.row_counts, problem.n_records
+        values, inverse = _solution(cells, times, n)
+        psi, residual = np.zeros((problem.n_rows, len(values))), 0.0
+        for matrix, m in cells:
+            fitted = matrix @ values - m.centre
+            psi += matrix * (m.outcome - m.weight * fitted)[:, None]
+            residual += float(times @ (m.square - 2 * m.outcome * fitted + m.weight * fitted**2))
+        total = sum(float(times @ m.square) for m in moments)
+        mean = sum(float(times @ m.outcome) for m in moments) / n
+        spread = total - n * mean**2
+        free = max(n - len(values), 1)
+        if problem.sample is None:
+            covariance = inverse @ (psi.T @ (psi * times[:, None]) * (n / free)) @ inverse
+        else:
+            covariance = problem.sample.covariance(
+                values, lambda row_weights: _solution(cells, row_weights, n)[0], psi, inverse
+            )
+        records = number_of(n, "record")
+        title = f"Linear regression of {problem.name} from {records}, by corrected moments"
+        rsquared = 1 - residual / spread if spread > 0 else np.nan
+        return LinearResult(
+            title, names, values, covariance, problem, (), scale=residual / free, rsquared=rsquared
         )
-    records = number_of(n, "record")
-    title = f"Linear regression of {problem.name} from {records}, by corrected moments"
-    rsquared = 1 - residual / spread if spread > 0 else np.nan
-    return LinearResult(
-        title, names, values, covariance, problem, (), scale=residual / free, rsquared=rsquared
-    )
+
+
+linear = function_of(LinearRegression, LinearRegression.linear)
 
 
 def _solution(
@@ -168,55 +160,49 @@ def _cell_moments(problem: RegressionProblem) -> list[CellMoments]:
     ]
 
 
-def correlation(
-    first: str,
-    second: str,
-    reported: Any,
-    design: Design,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> Estimate:
-    """The correlation of two columns or attributes, with an interval.
+class CorrelatedPair(Pair):
+    """The arguments of `correlation`."""
 
-    Categories must be numbers, or two: then the second counts 1 and the first 0. `weights`,
-    `strata`, `clusters` and `errors` say how people were sampled, as in `reconstruct`.
-    """
-    sampling = Sampling(weights, strata, clusters, fpc, errors)
-    pair, used, sample = pair_problem(first, second, reported, design, sampling)
-    numbers = [_numbers(name, column) for name, column in zip((first, second), pair, strict=True)]
-    report_weights, n_rows = used.inverse(), len(used.reports)
-    rows = np.zeros((5, n_rows))
-    # A number per answer of what is disguised, else one for all records.
-    answers = (
-        list(values) if isinstance(column, Attribute) else [values]
-        for values, column in zip(numbers, pair, strict=True)
-    )
-    for weights_of_cell, (x, y) in zip(report_weights, itertools.product(*answers), strict=True):
-        moments = (x, y, x * x, y * y, x * y)
-        columns = np.stack([np.broadcast_to(moment, n_rows) for moment in moments])
-        rows += weights_of_cell[used.reports] * columns
-    times, name = used.row_counts, f"correlation({first}, {second})"
-    n = round(times.sum())
-    row_weights = times if sample is None else sample.weights
-    x, y, xx, yy, _ = means = rows @ row_weights / row_weights.sum()
-    vx, vy = xx - x * x, yy - y * y
-    r = _correlation(rows, (first, second), row_weights)
-    slopes = np.array([-y, -x, 0, 0, 1]) / np.sqrt(vx * vy) - r / 2 * np.array(
-        [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
-    )
-    influence = slopes @ (rows - means[:, None])
-    variance = np.array([[float((times * influence) @ influence) / n**2]])
-    estimate = Estimate.of_covariance((), np.array(r), variance, n, "inversion", name)
-    if sample is not None:
-        refitted = partial(_correlation, rows, (first, second))
-        variance = sample.covariance(r, refitted, influence[:, None], np.array([[1 / n]]))
-        estimate = estimate.of_sample(variance, sample.rows.df)
-    limits = partial(_interval, float(r), float(estimate.stderr), estimate.df)
-    return replace(estimate, interval_of=limits, no_effect=0)
+    def correlation(self) -> Estimate:
+        """The correlation of two columns or attributes, with an interval.
+
+        Categories must be numbers, or two: then the second counts 1 and the first 0. `weights`,
+        `strata`, `clusters` and `errors` say how people were sampled, as in `reconstruct`.
+        """
+        names, (pair, used, sample) = (self.first, self.second), self.problem()
+        numbers = [_numbers(name, column) for name, column in zip(names, pair, strict=True)]
+        # A number per answer of what is disguised, else one for all records.
+        answers = (
+            list(values) if isinstance(column, Attribute) else [values]
+            for values, column in zip(numbers, pair, strict=True)
+        )
+        n_rows = len(used.reports)
+        rows = np.zeros((5, n_rows))
+        for weights, (x, y) in zip(used.inverse(), itertools.product(*answers), strict=True):
+            moments = (x, y, x * x, y * y, x * y)
+            columns = np.stack([np.broadcast_to(moment, n_rows) for moment in moments])
+            rows += weights[used.reports] * columns
+        times, name = used.row_counts, f"correlation({self.first}, {self.second})"
+        n = round(times.sum())
+        row_weights = times if sample is None else sample.weights
+        x, y, xx, yy, _ = means = rows @ row_weights / row_weights.sum()
+        vx, vy = xx - x * x, yy - y * y
+        r = _correlation(rows, names, row_weights)
+        slopes = np.array([-y, -x, 0, 0, 1]) / np.sqrt(vx * vy) - r / 2 * np.array(
+            [-2 * x / vx, -2 * y / vy, 1 / vx, 1 / vy, 0]
+        )
+        influence = slopes @ (rows - means[:, None])
+        variance = np.array([[float((times * influence) @ influence) / n**2]])
+        estimate = Estimate.of_covariance((), np.array(r), variance, n, "inversion", name)
+        if sample is not None:
+            refitted = partial(_correlation, rows, names)
+            variance = sample.covariance(r, refitted, influence[:, None], np.array([[1 / n]]))
+            estimate = estimate.of_sample(variance, sample.rows.df)
+        limits = partial(_interval, float(r), float(estimate.stderr), estimate.df)
+        return replace(estimate, interval_of=limits, no_effect=0)
+
+
+correlation = function_of(CorrelatedPair, CorrelatedPair.correlation)
 
 
 def _correlation(rows: Array, names: tuple[str, str], weights: Array) -> Array:

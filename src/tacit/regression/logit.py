@@ -22,20 +22,17 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import most_likely
-from tacit.reconstruction.sampling.error_methods import linearised
-from tacit.reconstruction.sampling.sampled_records import Sampling
-from tacit.records.sample import ErrorMethod
+from tacit.reconstruction.sampling.sampled_records import function_of
 from tacit.regression.coefficients import CoefficientTable, check_alpha
 from tacit.regression.data import CategoryColumn, NumberColumn, as_categories
 from tacit.regression.likelihood import LogitModel, Multinomial, ProportionalOdds, ReportLikelihood
 from tacit.regression.maximum import Maximum, check_collinear, maximum, profile_end, unbounded_terms
-from tacit.regression.problem import RegressionProblem, regression_problem
+from tacit.regression.problem import Regression, RegressionProblem
 
 #: How standard errors are computed, unless something else is asked for.
 FROM_INFORMATION = "from the observed information"
@@ -254,87 +251,85 @@ class LogitResult(CoefficientTable):
         }
 
 
-def logit(
-    formula: str,
-    reported: Any,
-    design: Design,
-    covariates: Any = None,
-    ordered: bool = False,
-    robust: bool = False,
-    *,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    fpc: Any = None,
-    errors: ErrorMethod = linearised,
-) -> LogitResult:
-    """Regress a categorical outcome on covariates and on answers, disguised or not.
+@dataclass(frozen=True, eq=False)
+class LogitRegression(Regression):
+    """The arguments of `logit`."""
 
-    `formula` is a text such as "smokes ~ age + C(region)"; it needs the extra `formula`. Its names
-    are attributes of the design or other columns of `reported`: a data
-    frame, the path of a CSV or
-    Parquet file, or what `reconstruct` takes, of which only the distinct rows are fetched. To do
-    without formulas, give the name of the outcome alone and `covariates`: an array of records x
-    covariates, or a mapping of names to columns; no constant is added.
+    ordered: bool = False
+    robust: bool = False
 
-    `ordered` fits proportional odds. `robust` gives sandwich standard errors. `weights`, `strata`,
-    `clusters` and `errors` say how people were sampled, as in `reconstruct`; `fpc` is refused.
+    def logit(self) -> LogitResult:
+        """Regress a categorical outcome on covariates and on answers, disguised or not.
 
-    >>> import numpy as np
-    >>> from tacit import Attribute, Design, Group, Schema, forced
-    >>> schema = Schema([Attribute("cheats", ["no", "yes"])])
-    >>> design = Design(schema, [Group(["cheats"], forced("2/3", ["1/2", "1/2"]))])
-    >>> reported = np.repeat([[0], [1], [0], [1]], [815, 497, 789, 334], axis=0)
-    >>> women = np.repeat([0, 0, 1, 1], [815, 497, 789, 334])
-    >>> constant = np.ones(len(women))
-    >>> fit = logit("cheats", reported, design, covariates={"constant": constant, "women": women})
-    >>> print(f"{fit.params['women']:.6f} ({fit.bse['women']:.6f})")
-    -0.648702 (0.159425)
-    """
-    sampling = Sampling(weights, strata, clusters, fpc, errors)
-    problem = regression_problem(formula, reported, design, covariates, sampling, not ordered)
-    model, channel, reports = _outcome_model(problem, ordered)
-    matrices = problem.terms.matrices()
-    _check_terms(problem, matrices, ordered)
-    likelihood, which = ReportLikelihood.of_rows(
-        model, channel, matrices, problem.cell_matrix, reports, problem.row_counts
-    )
-    fit = maximum(likelihood, _start(likelihood))
-    inverse = fit.inverse
-    covariance, method = inverse, FROM_INFORMATION
-    if problem.sample is not None:
+        `formula` is a text such as "smokes ~ age + C(region)"; it needs the extra `formula`. Its
+        names are attributes of the design or other columns of `reported`: a data frame, the path of
+        a CSV or Parquet file, or what `reconstruct` takes, of which only the distinct rows are
+        fetched. To do without formulas, give the name of the outcome alone and `covariates`: an
+        array of records x covariates, or a mapping of names to columns; no constant is added.
 
-        def refitted(row_weights: Array) -> Array:
-            """The estimates with other weights of the records."""
-            counts = np.bincount(which, row_weights).astype(np.float64)
-            return maximum(replace(likelihood, counts=counts), fit.theta).theta
+        `ordered` fits proportional odds. `robust` gives sandwich standard errors. `weights`,
+        `strata`, `clusters` and `errors` say how people were sampled, as in `reconstruct`; `fpc` is
+        refused.
 
-        scores = likelihood.scores(fit.theta)[which]
-        covariance = problem.sample.covariance(fit.theta, refitted, scores, inverse)
-        method = problem.error_method
-    elif robust:
-        scores = likelihood.scores(fit.theta)
-        products = (scores * likelihood.counts[:, None]).T @ scores
-        covariance, method = inverse @ products @ inverse, problem.error_method
-    warnings = _warnings(likelihood, fit, problem)
-    if np.isnan(covariance).any():
-        warnings.append("the information is singular at the estimate: standard errors are unknown")
-    names = tuple(model.parameter_names(problem.terms.names))
-    return LogitResult(
-        title=_title(problem, model),
-        names=names,
-        values=fit.theta[: len(names)],
-        covariance=covariance[: len(names), : len(names)],
-        problem=problem,
-        warnings=tuple(warnings),
-        llf=fit.value,
-        converged=fit.converged,
-        errors=method,
-        likelihood=likelihood,
-        reports=reports,
-        theta=fit.theta,
-        full_covariance=covariance,
-    )
+        >>> import numpy as np
+        >>> from tacit import Attribute, Design, Group, Schema, forced
+        >>> schema = Schema([Attribute("cheats", ["no", "yes"])])
+        >>> design = Design(schema, [Group(["cheats"], forced("2/3", ["1/2", "1/2"]))])
+        >>> reported = np.repeat([[0], [1], [0], [1]], [815, 497, 789, 334], axis=0)
+        >>> women = np.repeat([0, 0, 1, 1], [815, 497, 789, 334])
+        >>> covariates = {"constant": np.ones(len(women)), "women": women}
+        >>> fit = logit("cheats", reported, design, covariates)
+        >>> print(f"{fit.params['women']:.6f} ({fit.bse['women']:.6f})")
+        -0.648702 (0.159425)
+        """
+        problem = self.problem(intercept=not self.ordered)
+        model, channel, reports = _outcome_model(problem, self.ordered)
+        matrices = problem.terms.matrices()
+        _check_terms(problem, matrices, self.ordered)
+        likelihood, which = ReportLikelihood.of_rows(
+            model, channel, matrices, problem.cell_matrix, reports, problem.row_counts
+        )
+        fit = maximum(likelihood, _start(likelihood))
+        inverse = fit.inverse
+        covariance, method = inverse, FROM_INFORMATION
+        if problem.sample is not None:
+
+            def refitted(row_weights: Array) -> Array:
+                """The estimates with other weights of the records."""
+                counts = np.bincount(which, row_weights).astype(np.float64)
+                return maximum(replace(likelihood, counts=counts), fit.theta).theta
+
+            scores = likelihood.scores(fit.theta)[which]
+            covariance = problem.sample.covariance(fit.theta, refitted, scores, inverse)
+            method = problem.error_method
+        elif self.robust:
+            scores = likelihood.scores(fit.theta)
+            products = (scores * likelihood.counts[:, None]).T @ scores
+            covariance, method = inverse @ products @ inverse, problem.error_method
+        warnings = _warnings(likelihood, fit, problem)
+        if np.isnan(covariance).any():
+            warnings.append(
+                "the information is singular at the estimate: standard errors are unknown"
+            )
+        names = tuple(model.parameter_names(problem.terms.names))
+        return LogitResult(
+            title=_title(problem, model),
+            names=names,
+            values=fit.theta[: len(names)],
+            covariance=covariance[: len(names), : len(names)],
+            problem=problem,
+            warnings=tuple(warnings),
+            llf=fit.value,
+            converged=fit.converged,
+            errors=method,
+            likelihood=likelihood,
+            reports=reports,
+            theta=fit.theta,
+            full_covariance=covariance,
+        )
+
+
+logit = function_of(LogitRegression, LogitRegression.logit)
 
 
 def _outcome_model(problem: RegressionProblem, ordered: bool) -> tuple[LogitModel, Array, Index]:

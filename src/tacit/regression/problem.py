@@ -281,41 +281,44 @@ class RegressionRecords:
         return RegressionProblem(name, outcome, terms, reports, left_out, self.sample(used))
 
 
-def regression_problem(
-    formula: str,
-    reported: Any,
-    design: Design,
-    covariates: Any,
-    sampling: Sampling,
-    intercept: bool = True,
-) -> RegressionProblem:
-    """The problem that a formula, or an outcome and a matrix of covariates, describes."""
-    check_design(design)
-    source = data.source_of(reported, design)
-    allowed = [*design.schema.names, *source.columns]
-    if covariates is not None:
-        if formula not in allowed:
-            remedy = "; with covariates= give its name alone"
-            raise DataError(unknown("outcome", formula, allowed, remedy))
-        records = RegressionRecords(data.rows_of(source, [formula], sampling), design, sampling)
-        if isinstance(source, data.EngineSource) or source.counts is not None:
-            raise DataError(
-                "covariates= has a row per record; give the records as a frame or an array"
-            )
-        return _from_matrix(formula, records, matrix_terms(covariates))
-    disguised = [name for name in design.schema.names if not design.is_exact(name)]
-    text = parsed(formula, allowed, disguised)
-    rows = data.rows_of(source, [text.outcome, *text.names], sampling)
-    records = RegressionRecords(rows, design, sampling)
-    plain = {name: records.column(name) for name in text.names if name not in disguised}
-    hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
-    outcome = records.column(text.outcome)
-    used = records.complete([*plain.values(), outcome, *hidden])
-    columns = {n: c.take(used) for n, c in plain.items() if not isinstance(c, Attribute)}
-    columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
-    counts = None if rows.counts is None else rows.counts[used]
-    terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
-    return records.problem(text.outcome, outcome, terms, used)
+@dataclass(frozen=True, eq=False)
+class Regression(Sampling):
+    """What to regress on what, and how people were sampled: the arguments of `logit`."""
+
+    formula: str
+    reported: Any
+    design: Design
+    covariates: Any = None
+
+    def problem(self, intercept: bool = True) -> RegressionProblem:
+        """The problem that the formula, or the outcome and a matrix of covariates, describes."""
+        design, formula = self.design, self.formula
+        check_design(design)
+        source = data.source_of(self.reported, design)
+        allowed = [*design.schema.names, *source.columns]
+        if self.covariates is not None:
+            if formula not in allowed:
+                remedy = "; with covariates= give its name alone"
+                raise DataError(unknown("outcome", formula, allowed, remedy))
+            records = RegressionRecords(data.rows_of(source, [formula], self), design, self)
+            if isinstance(source, data.EngineSource) or source.counts is not None:
+                raise DataError(
+                    "covariates= has a row per record; give the records as a frame or an array"
+                )
+            return _from_matrix(formula, records, matrix_terms(self.covariates))
+        disguised = [name for name in design.schema.names if not design.is_exact(name)]
+        text = parsed(formula, allowed, disguised)
+        rows = data.rows_of(source, [text.outcome, *text.names], self)
+        records = RegressionRecords(rows, design, self)
+        plain = {name: records.column(name) for name in text.names if name not in disguised}
+        hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
+        outcome = records.column(text.outcome)
+        used = records.complete([*plain.values(), outcome, *hidden])
+        columns = {n: c.take(used) for n, c in plain.items() if not isinstance(c, Attribute)}
+        columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
+        counts = None if rows.counts is None else rows.counts[used]
+        terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
+        return records.problem(text.outcome, outcome, terms, used)
 
 
 def _from_matrix(name: str, records: RegressionRecords, terms: MatrixTerms) -> RegressionProblem:
@@ -336,21 +339,29 @@ def _from_matrix(name: str, records: RegressionRecords, terms: MatrixTerms) -> R
     return records.problem(name, outcome, terms, used)
 
 
-def pair_problem(
-    first: str, second: str, reported: Any, design: Design, sampling: Sampling
-) -> tuple[list[Column | Attribute], UsedReports, RegressionSample | None]:
-    """Two columns or attributes, the reports of those that are disguised, and the sample."""
-    check_design(design)
-    source = data.source_of(reported, design)
-    allowed = [*design.schema.names, *source.columns]
-    for name in (first, second):
-        if name not in allowed:
-            raise DataError(unknown("name", name, allowed))
-    if first == second:
-        raise DataError(f"a correlation needs two different names, got {first!r} twice")
-    records = RegressionRecords(data.rows_of(source, [first, second], sampling), design, sampling)
-    pair = [records.column(name) for name in (first, second)]
-    used = records.complete(pair)
-    disguised = [column.name for column in pair if isinstance(column, Attribute)]
-    pair = [c if isinstance(c, Attribute) else c.take(used) for c in pair]
-    return pair, records.reports(disguised, used), records.sample(used)
+@dataclass(frozen=True, eq=False)
+class Pair(Sampling):
+    """Two columns or attributes, and how people were sampled."""
+
+    first: str
+    second: str
+    reported: Any
+    design: Design
+
+    def problem(self) -> tuple[list[Column | Attribute], UsedReports, RegressionSample | None]:
+        """Both columns or attributes, the reports of those that are disguised, and the sample."""
+        first, second, design = self.first, self.second, self.design
+        check_design(design)
+        source = data.source_of(self.reported, design)
+        allowed = [*design.schema.names, *source.columns]
+        for name in (first, second):
+            if name not in allowed:
+                raise DataError(unknown("name", name, allowed))
+        if first == second:
+            raise DataError(f"a correlation needs two different names, got {first!r} twice")
+        records = RegressionRecords(data.rows_of(source, [first, second], self), design, self)
+        pair = [records.column(name) for name in (first, second)]
+        used = records.complete(pair)
+        disguised = [column.name for column in pair if isinstance(column, Attribute)]
+        pair = [c if isinstance(c, Attribute) else c.take(used) for c in pair]
+        return pair, records.reports(disguised, used), records.sample(used)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import update_wrapper
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -28,10 +30,17 @@ from tacit.records.sample import ErrorMethod, SampleRows, joint_ranks
 #: Values of one column: an Arrow array.
 ArrowColumn = Any
 
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sampling:
-    """How the respondents were sampled, as given."""
+    """How the respondents were sampled, as given.
+
+    What is computed from a sample is a subclass with its own arguments, see `function_of`.
+    """
 
     weights: Any = None
     strata: Any = None
@@ -71,6 +80,22 @@ class Sampling:
         for argument, value in self._given.items():
             if isinstance(value, str):
                 check_undisguised(design, value, f"{argument}={value!r}")
+
+
+def function_of(arguments: Callable[P, S], method: Callable[[S], R]) -> Callable[P, R]:
+    """A function with the name and text of a method, and the arguments of its dataclass.
+
+    So functions that take a sample state all of its arguments, which are written once.
+    """
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> R:
+        return method(arguments(*args, **kwargs))
+
+    update_wrapper(function, method)
+    function.__qualname__ = function.__name__
+    returns = signature(method).return_annotation
+    function.__signature__ = signature(arguments).replace(return_annotation=returns)  # type: ignore[attr-defined]
+    return function
 
 
 def check_undisguised(design: Design, name: str, where: str) -> None:
