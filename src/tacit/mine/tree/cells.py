@@ -56,8 +56,8 @@ class CellCounts(ABC):
     row_bytes: int
 
     @abstractmethod
-    def below(self, splits: CellSplits, last: bool) -> CellCounts:
-        """The cells below these; `last` if they will not be split."""
+    def below(self, splits: CellSplits) -> CellCounts:
+        """The cells below these."""
 
 
 #: Numbers of cells made together, their sizes and counts, and a store of their rows in order.
@@ -74,10 +74,10 @@ class StoredCells(CellCounts):
         self.sizes = np.array([n_rows])
 
     @abstractmethod
-    def split(self, store: Any, splits: CellSplits, some: Index, last: bool) -> NewCells:
+    def split(self, store: Any, splits: CellSplits, some: Index) -> NewCells:
         """Some of the splits, of cells in one store."""
 
-    def below(self, splits: CellSplits, last: bool) -> StoredCells:
+    def below(self, splits: CellSplits) -> StoredCells:
         old, new, cells = splits.kept, np.zeros(splits.n_new, np.intp), copy(self)
         used, carried = np.unique(self.store[old], return_inverse=True)
         cells.stores = [self.stores[number] for number in used]
@@ -87,7 +87,7 @@ class StoredCells(CellCounts):
         cells.counts = np.empty((len(cells.sizes), *self.counts.shape[1:]))
         cells.counts[splits.n_new :] = self.counts[old]
         for number, some in self._together(splits):
-            new, sizes, counts, store = self.split(self.stores[number], splits, some, last)
+            new, sizes, counts, store = self.split(self.stores[number], splits, some)
             cells.counts[new], cells.sizes[new] = counts, sizes
             cells.store[new], cells.start[new] = len(cells.stores), np.cumsum(sizes) - sizes
             cells.stores.append(store)
@@ -167,7 +167,7 @@ class BitCells(StoredCells):
         self.target = target
         self.row_bytes = 8 * words.shape[1]
 
-    def split(self, store: Words, splits: CellSplits, some: Index, last: bool) -> NewCells:
+    def split(self, store: Words, splits: CellSplits, some: Index) -> NewCells:
         cells = splits.cell[some]
         rows, split = self.rows_of(cells)
         words = store.take(rows, axis=0)
@@ -178,10 +178,10 @@ class BitCells(StoredCells):
         counts = self._half_counts(words, sizes, cells)
         numbers = np.take_along_axis(splits.places[some], splits.branches[some, :2], axis=1)
         stays, by_half = numbers >= 0, sizes.sum(axis=2)
-        if not last and not stays.all():
+        if not stays.all():
             start = np.cumsum(by_half).reshape(-1, 2) - by_half
             words = words.take(ranges(start[stays], by_half[stays]), axis=0)
-        return numbers[stays], by_half[stays], counts[stays], None if last else words
+        return numbers[stays], by_half[stays], counts[stays], words
 
     def _half_counts(self, words: Words, sizes: Index, cells: Index) -> Array:
         """Counts of both halves of each cell; `sizes` is cells x answers x classes."""
@@ -254,7 +254,7 @@ class CodeCells(StoredCells):
         self.row_bytes = len(sizes) + 16
         super().__init__(rows, n, self._counts(rows, np.zeros(n, np.intp), 1), unit)
 
-    def split(self, store: CodeRows, splits: CellSplits, some: Index, last: bool) -> NewCells:
+    def split(self, store: CodeRows, splits: CellSplits, some: Index) -> NewCells:
         rows, split = self.rows_of(splits.cell[some])
         answers = store.codes[splits.attribute[some][split], rows]
         places = np.concatenate([splits.places[some], np.full((len(some), 1), NONE)], axis=1)
@@ -266,7 +266,7 @@ class CodeCells(StoredCells):
         order = order_by(new_cell, len(number) + 1)[: int(sizes.sum())]
         moved = store.take(rows[order])
         counts = self._counts(moved, new_cell[order], len(number))
-        return number, sizes, counts, None if last else moved
+        return number, sizes, counts, moved
 
     def _counts(self, rows: CodeRows, cell: Index, n: int) -> Array:
         """Counts of n cells, given the cell of each row."""
@@ -297,7 +297,7 @@ class CellsOfBlock:
     def __call__(self, codes: Codes) -> Array:
         cells = self._root(codes)
         for splits in self.splits:
-            cells = cells.below(splits, last=splits is self.splits[-1])
+            cells = cells.below(splits)
         return cells.counts
 
     def _root(self, codes: Codes) -> CellCounts:
@@ -321,6 +321,6 @@ class StreamedCells(CellCounts):
         self.counts = engine.total(block)
         self.sizes = np.zeros(len(self.counts), np.intp)
 
-    def below(self, splits: CellSplits, last: bool) -> StreamedCells:
+    def below(self, splits: CellSplits) -> StreamedCells:
         further = replace(self._block, splits=(*self._block.splits, splits))
         return StreamedCells(self._engine, further, self.unit)

@@ -622,10 +622,9 @@ def _split(
     growing.split(nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
     if depth + 1 == settings.max_depth:
         return
-    last = depth + 2 == settings.max_depth
     wanted = real & growing.may_split(children)
     for batch in tables.memory_batches(attribute, wanted):
-        below = partial(tables.children, attribute, parts, batch, last)
+        below = partial(tables.children, attribute, parts, batch)
         yield children[batch], below, depth + 1
 
 

@@ -42,6 +42,8 @@ from tacit.records.keys import smallest
 
 #: Numbers that are processed at once.
 _AT_ONCE = 1 << 21
+#: States that are summed one by one.
+_FEW_STATES = 4
 #: Variances below this share of the second moment are rounding.
 _ROUNDING = 1e-9
 #: Yes/no records are packed if the records are at most this many times the patterns.
@@ -186,11 +188,11 @@ class NodeTables(ABC):
     def root(cls, reports: TreeReports) -> Self:
         """The node without conditions."""
 
-    def children(self, attribute: Index, branches: Index, wanted: Mask, last: bool = False) -> Self:
+    def children(self, attribute: Index, branches: Index, wanted: Mask) -> Self:
         """The wanted children of nodes split by an attribute each, in the order of `wanted`.
 
         `branches` says to which branch each category belongs, nodes x categories; `wanted` is nodes
-        x branches. `last` if they will not be split.
+        x branches.
         """
         sizes, starts = self.reports.sizes, self.reports.starts
         columns = (starts[attribute][:, None] + np.arange(max(sizes))) % starts[-1]
@@ -200,12 +202,10 @@ class NodeTables(ABC):
         for a in np.unique(attribute[parents]):
             rows = np.flatnonzero(attribute[parents] == a)
             allowed[rows, starts[a] : starts[a + 1]] &= inside[rows, : sizes[a]]
-        return self._below(allowed, attribute, branches, wanted, last)
+        return self._below(allowed, attribute, branches, wanted)
 
     @abstractmethod
-    def _below(
-        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
-    ) -> Self:
+    def _below(self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask) -> Self:
         """The children, with their allowed categories; branches of others are NONE."""
 
     @abstractmethod
@@ -284,7 +284,7 @@ class RecordTables(NodeTables):
         return cls(reports, _everything(reports), keys, reports.shares[used], node)
 
     def _below(
-        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
+        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask
     ) -> RecordTables:
         rows = np.flatnonzero(np.asarray(wanted.any(axis=1))[self.node])
         at = self.node[rows]
@@ -342,11 +342,8 @@ class ClassTables:
         n, many = free.shape[:2]
         flat = sums.reshape(n * many, *sums.shape[2:])
         nodes = np.repeat(np.arange(n), many)
-        parts = [
-            weighted(flat[some], self._weights(nodes[some], with_class=self.with_class))
-            for some in chunks(len(flat), flat[0].size * 4)
-        ]
-        value = np.concatenate(parts).reshape(*free.shape, -1)
+        value = weighted(flat, self._weights(nodes, with_class=self.with_class))
+        value = value.reshape(*free.shape, -1)
         return value if free.all() else np.where(free[..., None], value, 0.0)
 
     def noise(self, nodes: Index, which: Index) -> tuple[Array, Array]:
@@ -358,26 +355,20 @@ class ClassTables:
 
         The second moment of true records, which is not noise, follows from the table.
         """
-        parts = []
-        for some in chunks(len(nodes), self._squares[0, 0].size * 8):
-            pairs = nodes[some], which[some]
-            value = self.value[pairs]
-            total = value.sum(axis=(1, 2), keepdims=True)
-            by_v, by_c = value.sum(axis=2, keepdims=True), value.sum(axis=1, keepdims=True)
-            usable = np.where(total > 0, total, 1.0)  # other nodes are not used
-            r, q = by_v / usable, by_c / usable
-            second = self._second(*pairs, r, q)
-            true = (
-                value * ((1 - r) * (1 - q)) ** 2
-                + (by_v - value) * ((1 - r) * q) ** 2
-                + (by_c - value) * (r * (1 - q)) ** 2
-                + (total - by_v - by_c + value) * (r * q) ** 2
-            )
-            added = np.where(second - true < _ROUNDING * second, 0.0, second - true)
-            noise = np.sqrt(added / self.tables.reports.n_records)
-            parts.append((value - by_v * by_c / usable, noise))
-        beyond, noise = map(np.concatenate, zip(*parts, strict=True))
-        return beyond, noise
+        value = self.value[nodes, which]
+        total = value.sum(axis=(1, 2), keepdims=True)
+        by_v, by_c = value.sum(axis=2, keepdims=True), value.sum(axis=1, keepdims=True)
+        usable = np.where(total > 0, total, 1.0)  # other nodes are not used
+        r, q = by_v / usable, by_c / usable
+        second = self._second(nodes, which, r, q)
+        true = (
+            value * ((1 - r) * (1 - q)) ** 2
+            + (by_v - value) * ((1 - r) * q) ** 2
+            + (by_c - value) * (r * (1 - q)) ** 2
+            + (total - by_v - by_c + value) * (r * q) ** 2
+        )
+        added = np.where(second - true < _ROUNDING * second, 0.0, second - true)
+        return value - by_v * by_c / usable, np.sqrt(added / self.tables.reports.n_records)
 
     def _second(self, nodes: Index, which: Index, r: Array, q: Array) -> Array:
         """The second moment of phi."""
@@ -406,21 +397,15 @@ class ClassTables:
 
         First those of (v, c) and (v, c'), then those of (v, c) and c' whatever the category.
         """
-        parts = []
-        for some in chunks(len(nodes), self._squares[0, 0].size * 8):
-            pairs = nodes[some], which[some]
-            squares = self._squares[pairs]
-            g = self._weights(*pairs, with_class=self.with_class)
-            whole = self._weights(nodes[some], category=False, with_class=self.with_class)
-            if self.with_class:
-                parts.append(moments_by_class(squares, g, whole))
-            else:
-                flat = squares.reshape(*squares.shape[:3], -1)
-                both = weighted(flat, g**2), weighted(flat, g * whole)
-                shape = (*both[0].shape[:2], *squares.shape[3:])
-                parts.append((both[0].reshape(shape), both[1].reshape(shape)))
-        moments, cross = map(np.concatenate, zip(*parts, strict=True))
-        return moments, cross
+        squares = self._squares[nodes, which]
+        g = self._weights(nodes, which, with_class=self.with_class)
+        whole = self._weights(nodes, category=False, with_class=self.with_class)
+        if self.with_class:
+            return moments_by_class(squares, g, whole)
+        flat = squares.reshape(*squares.shape[:3], -1)
+        moments, cross = weighted(flat, g**2), weighted(flat, g * whole)
+        shape = (*moments.shape[:2], *squares.shape[3:])
+        return moments.reshape(shape), cross.reshape(shape)
 
     @cached_property
     def _squares(self) -> Array:
@@ -459,9 +444,15 @@ def weighted(sums: Array, g: Array) -> Array:
         by_category = _part(sums, 2, hv, g.shape[4])
         for hc in range(g.shape[5]):
             if (weights := g[..., hv, hc]).any():
-                hits = _part(by_category, 3, hc, g.shape[5])
-                total += (hits * np.moveaxis(weights, 3, 1)).sum(axis=1)
+                total += _summed(_part(by_category, 3, hc, g.shape[5]), weights)
     return total
+
+
+def _summed(sums: Array, g: Array) -> Array:
+    """Pairs x s x v x c times pairs x v x c x s, summed over s."""
+    if sums.shape[1] > _FEW_STATES:
+        return np.asarray((sums * np.moveaxis(g, 3, 1)).sum(axis=1))
+    return sum((sums[:, s] * g[..., s] for s in range(sums.shape[1])), np.zeros(()))
 
 
 def moments_by_class(squares: Array, weights_1: Array, weights_2: Array) -> tuple[Array, Array]:
@@ -569,12 +560,8 @@ class ReportTables(NodeTables):
     def by_class(self) -> tuple[Array, Array]:
         """P(E, c), nodes x classes, and the second moments of its weights for each two classes."""
         sums, squares = (self.class_sums(squared)[:, :, None] for squared in (False, True))
-        value, moment = [], []
-        for some in chunks(self.n, sums[0].size * 4):
-            g = self.hit_weights(self.class_group, some, None, True)
-            value.append(weighted(sums[some], g)[:, 0])
-            moment.append(moments_by_class(squares[some], g, g)[0][:, 0])
-        return np.concatenate(value), np.concatenate(moment)
+        g = self.hit_weights(self.class_group, slice(None), None, True)
+        return weighted(sums, g)[:, 0], moments_by_class(squares, g, g)[0][:, 0]
 
     def splits(self, wanted: Mask) -> Iterator[ClassTables | RecordSums]:
         """The tables of attributes that some node wants, nodes x attributes.
@@ -647,9 +634,7 @@ class RowTables(ReportTables):
         states = [group.start(joint) for group, joint in groups]
         return cls(reports, _everything(reports), np.arange(n), np.zeros(n, np.intp), states)
 
-    def _below(
-        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
-    ) -> RowTables:
+    def _below(self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask) -> RowTables:
         split_by, numbers = attribute[self.node], _numbered(wanted)
         taken = branches[self.node, self.reports.codes[split_by, self.pattern]]
         split_group = self.reports.groups[split_by]
@@ -872,9 +857,7 @@ class CellTables(ReportTables):
         counts = np.bincount(self.node, minlength=self.n) * (2 * self.counts.counts[0].nbytes)
         return batches(wanted, moved * self.counts.row_bytes + counts, MEMORY)
 
-    def _below(
-        self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask, last: bool
-    ) -> CellTables:
+    def _below(self, allowed: Mask, attribute: Index, branches: Index, wanted: Mask) -> CellTables:
         parents, which = np.nonzero(wanted)
         entry, child, side, states = self._moves(parents, attribute[parents])
         stays = side == _ALL
@@ -902,7 +885,7 @@ class CellTables(ReportTables):
             len(new_cells),
             old_cells,
         )
-        counts = self.counts.below(splits, last)
+        counts = self.counts.below(splits)
         return CellTables(self.reports, allowed, counts, child, new, states)
 
     def _moves(self, parents: Index, by: Index) -> tuple[Index, Index, Index, States]:

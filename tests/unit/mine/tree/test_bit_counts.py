@@ -45,15 +45,14 @@ def test_ones_are_counted_in_ranges_of_any_length(d: int) -> None:
     assert not found[:, d:].any()
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_both_kinds_of_cells_have_the_same_counts(last: bool) -> None:
+def test_both_kinds_of_cells_have_the_same_counts() -> None:
     codes, sizes = records(5_000, 70), (2,) * 70
     bits = BitCells(packed(codes, range(70)), 70, 3, 1 / 5_000)
     coded = CodeCells(CodeRows(np.ascontiguousarray(codes.T), None), sizes, 3, 1 / 5_000)
     np.testing.assert_array_equal(bits.counts, coded.counts)
     first = splits([0, 0], [5, 69], [[0, 1], [2, -1]], kept=[0])
     second = splits([0, 1, 2], [1, 6, 68], [[0, 1], [-1, 2], [3, 4]], kept=[1, 3])
-    below = [cells.below(first, False).below(second, last) for cells in (bits, coded)]
+    below = [cells.below(first).below(second) for cells in (bits, coded)]
     for cells in below:
         np.testing.assert_array_equal(cells.counts, below[0].counts)
         np.testing.assert_array_equal(cells.sizes, below[0].sizes)
