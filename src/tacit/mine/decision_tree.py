@@ -26,15 +26,8 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
-from tacit.mine.tree.growth import (
-    CRITERIA,
-    GrowthSettings,
-    Tree,
-    check_max_depth,
-    confusion_weights,
-    follow,
-    grow,
-)
+from tacit.mine.tree import growth
+from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
@@ -57,7 +50,7 @@ class TreeMiner(Miner):
     def check_arguments(self) -> None:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        check_max_depth(self.max_depth)
+        growth.check_max_depth(self.max_depth)
 
     def of_records(
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
@@ -134,9 +127,11 @@ class DecisionTree(TreeMiner):
             # every node, for any design, but not their noise.
             joint, sizes = reconstruction.joint(), design.schema.sizes
             index = design.schema.index(target.name)
-            tree = grow(TreeReports.of_cells(joint, sizes, patterns.n_records, index), settings)
+            tree = growth.grow(
+                TreeReports.of_cells(joint, sizes, patterns.n_records, index), settings
+            )
         else:
-            tree = grow(reports(), settings)
+            tree = growth.grow(reports(), settings)
         if len(patterns) == patterns.n_records:
             reports()  # what was not counted may be the caller's array, which may change
         self.restore(tree, design.schema, target.name)
@@ -195,10 +190,10 @@ class DecisionTree(TreeMiner):
         design, target = self.design_and_target()
         if reported is not None:
             patterns = reported_patterns(reported, None, design, target)
-            return follow(self.tree_, TreeReports.of(patterns, design, target))
+            return growth.follow(self.tree_, TreeReports.of(patterns, design, target))
         if not getattr(self, "biased_", False):
             return self.tree_
-        self.estimated_tree_ = follow(self.tree_, self.reports_())
+        self.estimated_tree_ = growth.follow(self.tree_, self.reports_())
         return self.estimated_tree_
 
     def outcomes(self, patterns: PatternTable, design: Design) -> Array:
@@ -208,7 +203,7 @@ class DecisionTree(TreeMiner):
         """
         check_is_fitted(self)
         reports = TreeReports.of(patterns, design, str(self.target))
-        return confusion_weights(self.tree_, reports)
+        return growth.confusion_weights(self.tree_, reports)
 
     def cut(self, nodes: Mask) -> DecisionTree:
         """A new model with these nodes of the tree made leaves."""

@@ -21,12 +21,7 @@ from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
-from tacit.mine.tree.forest import (
-    BAG,
-    mean_chances,
-    random_growth,
-    reported_forest,
-)
+from tacit.mine.tree.forest import BAG, mean_chances, random_growth, reported_forest
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult

@@ -13,16 +13,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.textpath import text_to_path
 
-from tacit.mine.tree.picture import (
-    Measures,
-    TreeBox,
-    TreeBranch,
-    TreePicture,
-    readable,
-    short,
-    tree_nodes,
-    tree_picture,
-)
+from tacit.mine.tree import picture as drawing
 from tacit.mine.tree.view import TreeView, percent
 from tacit.output.number_text import number_of
 from tacit.output.plot_style import GREY, INK
@@ -42,11 +33,11 @@ def figure(view: TreeView) -> Figure:
     no display and has no global state.
     """
     if view.max_depth is None:
-        view = readable(view, MOST_ENDS)
+        view = drawing.readable(view, MOST_ENDS)
     shown = list(view.nodes())
     picture = lay_out(view)
     leaves = number_of(len(view.tree.leaves), "leaf", "leaves")
-    title = f"{short(view.target)}: a tree of {leaves}"
+    title = f"{drawing.short(view.target)}: a tree of {leaves}"
     remarks = _remarks(view, [node for node in shown if view.is_end(node)])
     longest = max(_text_width(title, _SIZE + 3), *map(_text_width, remarks))
     width = 2 * _MARGIN + max(picture.width, longest)
@@ -78,7 +69,7 @@ def _text_width(text: str, size: float = _SIZE) -> float:
     return 1.1 * float(text_to_path.get_text_width_height_descent(text, font, False)[0])
 
 
-POINTS = Measures(
+POINTS = drawing.Measures(
     _text_width,
     partial(_text_width, size=_SMALL),
     line=25.0,
@@ -89,16 +80,18 @@ POINTS = Measures(
 )
 
 
-def lay_out(view: TreeView) -> TreePicture:
+def lay_out(view: TreeView) -> drawing.TreePicture:
     """Where the nodes that are shown are drawn, in points."""
-    return tree_picture(tree_nodes(view, lambda view, node: [_end_text(view, node)]), POINTS)
+    return drawing.tree_picture(
+        drawing.tree_nodes(view, lambda view, node: [_end_text(view, node)]), POINTS
+    )
 
 
 def _end_text(view: TreeView, node: int) -> str:
     """The class, confidence and share of an end, and how many leaves are not drawn."""
     figures = view.figures(node)
     parts = [
-        short(str(view.category(node))),
+        drawing.short(str(view.category(node))),
         percent(figures.confidence, figures.confidence_stderr, "±"),
         f"of {percent(figures.support, figures.support_stderr, '±')}",
     ]
@@ -106,7 +99,7 @@ def _end_text(view: TreeView, node: int) -> str:
     return "   ".join(parts) + (f"   … {number_of(below, 'leaf', 'leaves')}" if below else "")
 
 
-def _draw_branch(axes: Axes, branch: TreeBranch, support: float, turn: float) -> None:
+def _draw_branch(axes: Axes, branch: drawing.TreeBranch, support: float, turn: float) -> None:
     """The line from the parent, thicker for more records, with its categories."""
     thickness = 0.8 + 4 * support
     x, y = zip(*branch.points, strict=True)
@@ -115,7 +108,7 @@ def _draw_branch(axes: Axes, branch: TreeBranch, support: float, turn: float) ->
     axes.text(x[2] + turn / 2, y[3] - thickness / 2 - 1, branch.text, size=_SMALL, **style)
 
 
-def _draw_box(axes: Axes, box: TreeBox, view: TreeView, node: int) -> None:
+def _draw_box(axes: Axes, box: drawing.TreeBox, view: TreeView, node: int) -> None:
     """A split in grey; an end in the colour of its class, stronger with more confidence."""
     fill = to_rgb("#f0f0f0")
     if box.category is not None:

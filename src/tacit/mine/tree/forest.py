@@ -27,21 +27,9 @@ from tacit.core.arrays import TINY, Array, Codes, Index
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design, Group
 from tacit.core.label_codes import code_type
+from tacit.mine.tree import likelihood as joint
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, Tree, grow_nodes
-from tacit.mine.tree.likelihood import (
-    CAUTION,
-    FOLDS,
-    FittedTable,
-    Fold,
-    TableReports,
-    TreeChoice,
-    by_leaf,
-    dependent_trees,
-    fitted_table,
-    penalised,
-    refitted_table,
-)
 from tacit.mine.tree.tables import TreeReports
 from tacit.models.bayes_parameters import likelihood
 from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables
@@ -249,14 +237,14 @@ def _units(
 
 
 def table_bags(
-    fitted: FittedTable, reconstruction: Reconstruction, rng: np.random.Generator
+    fitted: joint.FittedTable, reconstruction: Reconstruction, rng: np.random.Generator
 ) -> Bags:
     """Bags of joint tables."""
     patterns = reconstruction.patterns
     while True:
         drawn = patterns.with_counts(multinomial(patterns.counts, rng))
         again = Reconstruction(drawn, reconstruction.design)
-        yield repeat(_expected_records(*refitted_table(fitted, again)), BAG)
+        yield repeat(_expected_records(*joint.refitted_table(fitted, again)), BAG)
 
 
 def imputed_bags(posterior: RecordPosterior, counts: Index, rng: np.random.Generator) -> Bags:
@@ -283,7 +271,7 @@ def true_bags(
         yield repeat(drawn, BAG)
 
 
-def _expected_records(reports: TableReports, table: Array) -> TreeReports:
+def _expected_records(reports: joint.TableReports, table: Array) -> TreeReports:
     """The cells of a table, with the expected number of records in each."""
     expected = table * reports.total
     weights = np.where(expected > _NOTHING, expected, 0.0)
@@ -334,8 +322,8 @@ def reported_forest(
         bags = _reported_records(reconstruction, target, rng)
         return grow_forest(bags, n_trees, growth, rng, tell)
     growth = replace(growth, least=max(_LEAST, n_records / _MOST_LEAVES))
-    settings = GrowthSettings(CRITERIA["entropy"], CAUTION, growth.max_depth)
-    names, choice, may_split = dependent_trees(reconstruction, target, settings)
+    settings = GrowthSettings(CRITERIA["entropy"], joint.CAUTION, growth.max_depth)
+    names, choice, may_split = joint.dependent_trees(reconstruction, target, settings)
     if choice is None or not may_split:
         return single_leaf(reconstruction.table([target]).value, n_features)
     if len(names) < n_features:
@@ -368,7 +356,7 @@ def reported_bags(reconstruction: Reconstruction, target: str, rng: np.random.Ge
     names = design.schema.without(target).names
     channel = design.channel([*names, target])
     if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
-        fitted = fitted_table(reconstruction, target, names, np.random.default_rng(0))
+        fitted = joint.fitted_table(reconstruction, target, names, np.random.default_rng(0))
         return table_bags(fitted, reconstruction, rng)
     learnt = likelihood(reconstruction, target, 1.0)
     tables = list(learnt.tables)
@@ -384,7 +372,9 @@ def single_leaf(shares: Array, n_features: int) -> GrownForest:
     return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))
 
 
-def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Generator) -> float:
+def tree_weight(
+    choice: joint.TreeChoice, growth: GrowthSettings, rng: np.random.Generator
+) -> float:
     """The weight of the default tree that predicts held-out reports best; 0 if it has no split.
 
         P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
@@ -395,11 +385,11 @@ def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Gener
     """
     if not len(choice.prices) or len(choice.tree) == 1:
         return 0.0
-    strength = choice.fitted.strength * (FOLDS - 1) / FOLDS
+    strength = choice.fitted.strength * (joint.FOLDS - 1) / joint.FOLDS
     likelihoods = np.zeros(len(WEIGHTS))
     for fold, trees in zip(choice.fitted.folds, choice.fold_trees, strict=True):
         forest = _forest_table(fold, strength, growth, rng)
-        tree = by_leaf(fold, trees[choice.chosen])
+        tree = joint.by_leaf(fold, trees[choice.chosen])
         likelihoods += [
             fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
             for w in WEIGHTS
@@ -408,14 +398,14 @@ def tree_weight(choice: TreeChoice, growth: GrowthSettings, rng: np.random.Gener
 
 
 def _forest_table(
-    fold: Fold, strength: float, growth: GrowthSettings, rng: np.random.Generator
+    fold: joint.Fold, strength: float, growth: GrowthSettings, rng: np.random.Generator
 ) -> Array:
     """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
     learnt, table, trees = fold.learnt, fold.prior, []
     for _ in range(_RESAMPLES):
         drawn = replace(learnt, counts=multinomial(learnt.counts, rng).astype(np.float64))
         if not math.isinf(strength):
-            table = penalised(drawn, fold.prior, strength, fold.table)
+            table = joint.penalised(drawn, fold.prior, strength, fold.table)
         records = _expected_records(learnt, table)
         trees += [random_tree(records, growth, rng)[0] for _ in range(_TREES)]
     chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))

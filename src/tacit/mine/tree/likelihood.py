@@ -23,15 +23,9 @@ from scipy.special import chdtrc
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import Design, ProductChannel
+from tacit.mine.tree import growth
 from tacit.mine.tree.cells import NONE
-from tacit.mine.tree.growth import (
-    GrowthSettings,
-    Tree,
-    confusion_weights,
-    follow,
-    grow,
-    grow_nodes,
-)
+from tacit.mine.tree.growth import GrowthSettings, Tree
 from tacit.mine.tree.tables import TreeReports
 from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
 from tacit.reconstruction import Reconstruction
@@ -630,7 +624,8 @@ def _grown(reports: TableReports, table: Array, settings: GrowthSettings) -> tup
     settings = replace(settings, caution=0.0, least=_LEAST / reports.total)
     sizes = reports.channel.channel.true.sizes
     cells = TreeReports.of_cells(table, sizes, int(reports.total))
-    tree = follow(grow_nodes(cells, settings).tree(), cells)  # sums of cells instead of differences
+    grown = growth.grow_nodes(cells, settings).tree()
+    tree = growth.follow(grown, cells)  # sums of cells instead of differences
     tree.value[0] = table.sum(axis=0)  # the digits of saved models
     return tree, tree.prices(settings.criterion.impurity(tree.value))
 
@@ -733,7 +728,7 @@ def _placed(tree: Tree, reconstruction: Reconstruction, names: list[str]) -> Tre
 def _unbiased(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree from the unbiased tables of all attributes."""
     reports = TreeReports.of(reconstruction.patterns, reconstruction.design, target)
-    return grow(reports, replace(settings, caution=CAUTION))
+    return growth.grow(reports, replace(settings, caution=CAUTION))
 
 
 def _unbiased_is_better(
@@ -752,4 +747,4 @@ def _unbiased_is_better(
 
 def _right(tree: Tree, reports: TreeReports) -> Array:
     """The weight of each pattern for a correct answer."""
-    return np.asarray(np.trace(confusion_weights(tree, reports), axis1=1, axis2=2))
+    return np.asarray(np.trace(growth.confusion_weights(tree, reports), axis1=1, axis2=2))
