@@ -215,11 +215,8 @@ def _two(
 
 def _choices(experiments: tuple[Experiment, ...], others: Others) -> Iterator[ChosenExperiments]:
     """Every choice of one experiment per group; groups of one kind are interchangeable."""
-    number = math.prod(
-        (math.comb(len(options) + count - 1, count) for options, count in others),
-        start=len(experiments),
-    )
-    if number > _MOST_CHOICES:
+    numbers = [math.comb(len(options) + count - 1, count) for options, count in others]
+    if math.prod(numbers, start=len(experiments)) > _MOST_CHOICES:
         yield tuple((envelope(options), count) for options, count in ((experiments, 1), *others))
         return
     kinds = [list(combinations_with_replacement(options, count)) for options, count in others]

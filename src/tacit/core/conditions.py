@@ -132,9 +132,8 @@ def _implied(
     implied, left = dict.fromkeys(condition.answers), list(condition.answers)
     while left:
         name, _ = left.pop()
-        further = [
-            answer for answer in getattr(by_name.get(name), "answers", ()) if answer not in implied
-        ]
+        answers = by_name[name].answers if name in by_name else ()
+        further = [answer for answer in answers if answer not in implied]
         implied |= dict.fromkeys(further)
         left += further
     return list(implied)
@@ -200,12 +199,11 @@ def filled(
 
 def _met(condition: QuestionCondition, schema: Schema, codes: Sequence[Any]) -> Mask:
     """Whether each part of a condition is met, for columns of codes: parts x records."""
-    return np.stack(
-        [
-            np.isin(codes[schema.index(name)], [schema[name].code(label) for label in labels])
-            for name, labels in condition.answers
-        ]
-    )
+    parts = []
+    for name, labels in condition.answers:
+        allowed = [schema[name].code(label) for label in labels]
+        parts.append(np.isin(codes[schema.index(name)], allowed))
+    return np.stack(parts)
 
 
 def applies(condition: QuestionCondition, schema: Schema, codes: Sequence[Any]) -> Mask:

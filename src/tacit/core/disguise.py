@@ -83,11 +83,8 @@ def disguise(
 
     frames.check_kept(true, keep, {*design.schema.names, *design.reported.names})
     hidden = [name for name in design.schema.names if not design.is_exact(name)]
-    frames.warn_about_reports(
-        true,
-        hidden,
-        "these records are reports already: disguised again, estimates from them are wrong",
-    )
+    again = "these records are reports already: disguised again, estimates from them are wrong"
+    frames.warn_about_reports(true, hidden, again)
     absent = None
     try:
         codes = encode(true, design.schema)
@@ -99,10 +96,8 @@ def disguise(
     frame = decode(reported, design.reported, frames.backend_of(true), absent)
     if len(keep):
         frame = frames.with_columns(frame, true, keep)
-    reports = [
-        name for name in design.reported.names if name in hidden or name not in design.schema
-    ]
-    return frames.mark_reports(frame, reports)
+    exact = set(design.schema.names) - set(hidden)
+    return frames.mark_reports(frame, [n for n in design.reported.names if n not in exact])
 
 
 def absent_reports(absent: Mask, design: Design) -> Mask:

@@ -70,17 +70,21 @@ def decode(
     column of that type; mixed labels, and integers beyond 64 bits, become text. Cells that are
     `absent` are missing.
     """
+    checked = _checked(np.asarray(codes), schema)
+    labels = [_labels(attribute, len(checked)) for attribute in schema]
+    return native_frame(label_columns(checked, schema, labels, absent), backend)
+
+
+def label_columns(
+    codes: Codes, schema: Schema, labels: Sequence[Any], absent: npt.NDArray[np.bool_] | None
+) -> dict[str, Any]:
+    """Arrow columns with these labels, an Arrow array per attribute, in place of codes."""
     import pyarrow as pa
 
-    checked = _checked(np.asarray(codes), schema)
-    hidden = [None] * len(schema) if absent is None else list(absent.T)
-    columns = {
-        attribute.name: _labels(attribute, len(checked)).take(
-            pa.array(checked[:, column], mask=hidden[column])
-        )
-        for column, attribute in enumerate(schema)
-    }
-    return native_frame(columns, backend)
+    masks = [None] * len(schema) if absent is None else list(absent.T)
+    cells = [pa.array(column, mask=mask) for column, mask in zip(codes.T, masks, strict=True)]
+    columns = zip(schema.names, labels, cells, strict=True)
+    return {name: values.take(positions) for name, values, positions in columns}
 
 
 def frame_of(

@@ -202,8 +202,8 @@ class ReadFiles(CountEngine):
             for batch in read_batches_by(path, self.schema, columns, progress)
         ]
         codes = np.concatenate([batch.T for batch, _ in batches], axis=1).T
-        tables = [_without_dictionaries(table) for _, table in batches]
-        values = pa.concat_tables(tables, promote_options="permissive")
+        tables = [table for _, table in batches]
+        values = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
         if paths.kind_of(self.files[0]) in (paths.CSV, paths.CSV_GZ):
             values = numbers_if_possible(values)
         return PatternsBy(listed(codes, self.schema), values, in_order=True)
@@ -233,17 +233,3 @@ class ReadFiles(CountEngine):
         """The files, each with its part of the progress."""
         for i, path in enumerate(self.files):
             yield path, paths.file_progress(self._progress, i, len(self.files))
-
-
-def _without_dictionaries(table: Any) -> Any:
-    """Plain columns: dictionaries may differ between batches. Ordered ones stay as they are."""
-    import pyarrow as pa
-
-    return pa.table(
-        {
-            field.name: table.column(field.name).cast(field.type.value_type)
-            if pa.types.is_dictionary(field.type) and not field.type.ordered
-            else table.column(field.name)
-            for field in table.schema
-        }
-    )

@@ -31,7 +31,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes, Mask
-from tacit.core.label_codes import decode, encode
+from tacit.core.label_codes import decode, encode, label_columns
 from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError, FileError
 from tacit.records import paths
@@ -406,12 +406,7 @@ def check_apart(path: str | Path | None, *sources: str | Path | None) -> None:
 def _texts(codes: Codes, schema: Schema, absent: Mask | None) -> Any:
     """Labels as the text by which they are compared, so that a CSV file reads back the same."""
     labels = [pa.array([text(label) for label in a.categories]) for a in schema]
-    masks = [None] * len(labels) if absent is None else list(absent.T)
-    columns = [
-        values.take(pa.array(column, mask=mask))
-        for values, column, mask in zip(labels, codes.T, masks, strict=True)
-    ]
-    return pa.table(columns, names=list(schema.names))
+    return pa.table(label_columns(codes, schema, labels, absent))
 
 
 @contextmanager

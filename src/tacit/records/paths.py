@@ -129,10 +129,13 @@ def record_files(source: str | os.PathLike[str]) -> list[Path]:
     """
     path = Path(source)
     if path.is_dir():
-        files = [file for file in path.rglob("*") if _has_records(file, path)]
+        names = [file for file in path.rglob("*") if _is_visible(file.relative_to(path))]
+        kinds = (*SUFFIXES, *ARROW)
+        files = [file for file in names if file.name.lower().endswith(kinds) and file.is_file()]
         if not files:
-            allowed = ", ".join((*SUFFIXES, *ARROW))
-            raise FileError(f"{path}: the directory has no file of records; need {allowed}")
+            raise FileError(
+                f"{path}: the directory has no file of records; need {', '.join(kinds)}"
+            )
     elif is_pattern(source):
         files = [Path(file) for file in glob.glob(str(source), recursive=True)]
         if not files:
@@ -154,9 +157,8 @@ def partition_keys(path: Path) -> dict[str, str]:
     return {name: value for name, sign, value in pairs if sign and name}
 
 
-def _has_records(path: Path, root: Path) -> bool:
-    hidden = any(part.startswith(("_", ".")) for part in path.relative_to(root).parts)
-    return not hidden and path.is_file() and path.name.lower().endswith((*SUFFIXES, *ARROW))
+def _is_visible(path: Path) -> bool:
+    return not any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def silent(done: float) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,14 +43,6 @@ class Replicate(NamedTuple):
 
     factors: Array
     scale: float
-
-
-@runtime_checkable
-class ReplicateMethod(Protocol):
-    """A method of errors that resamples units. What is not a mean is estimated again each time."""
-
-    def resamples(self, units: SampleUnits) -> Iterator[Replicate] | None:
-        """The replicates; None if they are too many and totals are precise enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +163,15 @@ class SampleRows:
         return np.asarray(weighted - (x @ slopes)[cell] * self.full[:, None])
 
     def resamples(self) -> Iterator[Replicate] | None:
-        """Factors of the weights of the rows, if the method of errors has replicates.
+        """Factors of the weights of the rows, if the method of errors has replicates of the units.
 
-        Weights that were calibrated are calibrated again, by linear factors.
+        What is not a mean is estimated again from each. Weights that were calibrated are calibrated
+        again, by linear factors. There are none if they would be too many and totals are precise
+        enough.
         """
-        if not isinstance(self.errors, ReplicateMethod):
-            return None
-        resamples = self.errors.resamples(self.units)
-        return None if resamples is None else map(self._row_factors, resamples)
+        resamples = getattr(self.errors, "resamples", None)
+        replicates = None if resamples is None else resamples(self.units)
+        return None if replicates is None else map(self._row_factors, replicates)
 
     def _row_factors(self, replicate: Replicate) -> Replicate:
         factors = replicate.factors if self.unit is None else replicate.factors[self.unit]

@@ -434,9 +434,8 @@ def _cells(attributes: Attributes) -> int:
 def _freeze(values: Any, what: str) -> Known:
     """A known distribution as nested tuples: shared, by attribute name, or a joint table."""
     if isinstance(values, Mapping) and values:
-        return tuple(
-            (str(name), numbers.probabilities(v, f"{what}[{name!r}]")) for name, v in values.items()
-        )
+        margins = ((str(n), numbers.probabilities(v, f"{what}[{n!r}]")) for n, v in values.items())
+        return tuple(margins)
     nested = np.array(values, dtype=object)
     if nested.ndim <= 1:
         return numbers.probabilities(values, what)
@@ -780,9 +779,8 @@ class Christofides(NumberedReports):
 
 def binomial(share: Fraction, draws: int) -> numbers.Probabilities:
     """Exact probabilities of 0 to `draws` successes."""
-    return tuple(
-        math.comb(draws, k) * share**k * (1 - share) ** (draws - k) for k in range(draws + 1)
-    )
+    n = draws
+    return tuple(math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1))
 
 
 # Families by their names: functions that check the parameters --------------------------------

@@ -374,9 +374,8 @@ class KeepOrDrawWeights(GroupWeights):
 
     def moments(self, event: Events, power: int = 2) -> EventMoments:
         chance = float(self._likelihood(event)[0])
-        inside, outside = (
-            (met / self.theta - self._draw_weight * chance) ** power for met in (1.0, 0.0)
-        )
+        weight_of_draw = self._draw_weight * chance
+        inside, outside = ((met / self.theta - weight_of_draw) ** power for met in (1.0, 0.0))
         drawn = (1 - self.theta) * (chance * inside + (1 - chance) * outside)
         return EventMoments(*((self.theta * g + drawn,) * 2 for g in (inside, outside)))
 
@@ -483,11 +482,8 @@ class KeepOrComplementWeights(GroupWeights):
         return EventMoments((inside, inside), outside)
 
     def kernels(self, reported: Axes) -> tuple[SignedKernel, ...]:
-        return tuple(
-            KeepKernel(self.attributes, reported, weight, flip)
-            for flip, weight in enumerate(self._by_state[1:3].tolist())
-            if weight
-        )
+        weights = enumerate(self._by_state[1:3].tolist())
+        return tuple(KeepKernel(self.attributes, reported, w, flip) for flip, w in weights if w)
 
 
 #: An int64 has room for this many attributes, one bit each.
