@@ -498,9 +498,8 @@ def listening(host: str, port: int, reuse_port: bool = False) -> Iterator[socket
         )[0]
         listener = socket.socket(family, kind)
     except (OSError, UnicodeError) as error:
-        raise ServiceError(
-            f"--host {host}: {_reason(error)}; give an address to listen on"
-        ) from None
+        what = f"{_reason(error)}; give an address to listen on"
+        raise ServiceError(f"--host {host}: {what}") from None
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
@@ -508,9 +507,8 @@ def listening(host: str, port: int, reuse_port: bool = False) -> Iterator[socket
         try:
             listener.bind(address)
         except OSError as error:
-            raise ServiceError(
-                f"cannot listen on {host} port {port}: {_reason(error)}; choose another by --port"
-            ) from None
+            what = f"{_reason(error)}; choose another by --port"
+            raise ServiceError(f"cannot listen on {host} port {port}: {what}") from None
         yield listener
 
 

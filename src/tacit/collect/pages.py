@@ -63,7 +63,12 @@ def spoken(language: str) -> str:
 def error_page(
     problem: http.ProblemType, scope: Scope, survey: Survey | None, today: date
 ) -> http.HttpResponse:
-    """The page for a problem: the survey, what is wrong, and from or until which day."""
+    """A problem as a page for people, as problem details for programs.
+
+    The page names the survey, what is wrong, and from or until which day.
+    """
+    if not http.wants_page(scope):
+        return problem.response
     language = language_of(scope, survey)
     phrases = words(language)
     name = None if survey is None else text_in(survey.title, language)
@@ -154,7 +159,7 @@ class SurveyPage:
         problem = self._validator.problem(state, today)
         app: ASGIApp = self._page
         if problem is not None:
-            app = _problem_response(problem, scope, self._survey, today)
+            app = error_page(problem, scope, self._survey, today)
         elif self._config.preview:
             app = http.File(http.HTML, preview_html(language_of(scope, self._survey)))
         await app(scope, receive, send)
@@ -162,7 +167,7 @@ class SurveyPage:
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Any other address."""
-    await _problem_response(http.NOT_FOUND, scope, None, date.min)(scope, receive, send)
+    await error_page(http.NOT_FOUND, scope, None, date.min)(scope, receive, send)
 
 
 class CachedState:
@@ -178,13 +183,6 @@ class CachedState:
             state = await self._ask(survey)
             self._known[survey] = (time.monotonic() + _CACHE_SECONDS, state)
         return state
-
-
-def _problem_response(
-    problem: http.ProblemType, scope: Scope, survey: Survey | None, today: date
-) -> ASGIApp:
-    """A problem as a page for people, as problem details for programs."""
-    return error_page(problem, scope, survey, today) if http.wants_page(scope) else problem.response
 
 
 def preview_html(language: str) -> bytes:

@@ -213,10 +213,8 @@ def _running(
             store.register(survey)
         surveys = store.published()
         if not surveys and not may_be_empty:
-            raise ServiceError(
-                "there is nothing to serve: name a published survey, such as one that "
-                "tacit survey publish wrote"
-            )
+            remedy = "name a published survey, such as one that tacit survey publish wrote"
+            raise ServiceError(f"there is nothing to serve: {remedy}")
         metrics = Metrics()
         writer = Writer(store, settings.queue_length, settings.batch, watch=metrics.committed)
         metrics.watch_queue(lambda: writer.waiting)

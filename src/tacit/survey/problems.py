@@ -70,10 +70,8 @@ def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
         yield ("closes",), f"the last day must not be before the first, {survey.opens}"
     for number, check in enumerate(survey.comprehension):
         if check.correct > len(check.answers):
-            yield (
-                ("comprehension", number, "correct"),
-                f"must be the number of an answer, 1 to {len(check.answers)}, got {check.correct}",
-            )
+            what = f"must be the number of an answer, 1 to {len(check.answers)}"
+            yield ("comprehension", number, "correct"), f"{what}, got {check.correct}"
     yield from _sections(survey)
     yield from _groups(valid)
     yield from _conditions(valid)
@@ -147,11 +145,8 @@ def _labels(survey: Survey, question: Any, where: Place) -> Iterator[PlacedProbl
         sent = [str(c) for a in question.attributes for c in a.categories]
         for name in dict.fromkeys((*question.answers, *sent)):
             if name not in labelled:
-                yield (
-                    where,
-                    f"the category {name!r} {UNLABELLED}; give labels here, or once for all "
-                    "questions at the top",
-                )
+                remedy = "give labels here, or once for all questions at the top"
+                yield where, f"the category {name!r} {UNLABELLED}; {remedy}"
 
 
 def _page_words(survey: Survey, question: Any) -> tuple[str, ...]:
@@ -276,22 +271,17 @@ def _membership(valid: ValidQuestions) -> Iterator[PlacedProblem]:
                 yield ("groups", number, "questions", position), unknown("question", name, names)
         for name in valid.attributes_of(group):
             if name in seen:
-                yield (
-                    ("groups", number, "questions"),
-                    f"{name!r} is already in group {seen[name] + 1}; each belongs to one group",
-                )
+                what = f"{name!r} is already in group {seen[name] + 1}; each belongs to one group"
+                yield ("groups", number, "questions"), what
             seen.setdefault(name, number)
-            disguised |= set() if group.family == "truthful" else {name}
+            disguised |= {name} if _disguises(group) else set()
     for number, question in enumerate(survey.questions):
         if not question.sensitive or question.name in valid.broken:
             continue
         bare = [a.name for a in question.attributes if a.name not in disguised]
         if bare:
-            yield (
-                ("questions", number),
-                f"{bare[0]!r} {UNDISGUISED}; put it in a group whose family is not truthful, or "
-                "write sensitive: false",
-            )
+            remedy = "put it in a group whose family is not truthful, or write sensitive: false"
+            yield ("questions", number), f"{bare[0]!r} {UNDISGUISED}; {remedy}"
 
 
 def _group(valid: ValidQuestions, group: Any, where: Place) -> Iterator[PlacedProblem]:
@@ -305,14 +295,11 @@ def _group(valid: ValidQuestions, group: Any, where: Place) -> Iterator[PlacedPr
         yield (*where, *_parameter(group, str(error))), str(error)
         return
     sensitive = {a.name for q in valid.questions if q.sensitive for a in q.attributes}
-    for name in design.schema.names:
-        if name in sensitive and _reveals(design, name):
-            yield (
-                (*where, group.main),
-                f"every report reveals the truth, but {name!r} is sensitive; use another "
-                "value, or write sensitive: false in the question",
-            )
-            break
+    revealed = [n for n in design.schema.names if n in sensitive and _reveals(design, n)]
+    if revealed:
+        remedy = "use another value, or write sensitive: false in the question"
+        what = f"every report reveals the truth, but {revealed[0]!r} is sensitive"
+        yield (*where, group.main), f"{what}; {remedy}"
     fault = _device_fault(valid, group, design)
     if fault:
         yield (*where, group.main), fault
@@ -500,11 +487,8 @@ def _condition(
     for name, answers in question.asked_if.items():
         at = (*where, name)
         if name in declined:
-            yield (
-                at,
-                f"{name!r} is optional, and whoever declines it would not be asked either; "
-                "leave out optional there",
-            )
+            why = "whoever declines it would not be asked either; leave out optional there"
+            yield at, f"{name!r} is optional, and {why}"
         elif name in earlier:
             possible = answers_of(valid.attributes[name])
             wrong = [answer for answer in answers if answer not in possible]
@@ -538,33 +522,22 @@ def _disguise(valid: ValidQuestions, question: Any, where: Place) -> Iterator[Pl
     }
     for name in question.asked_if:
         if _asks_otherwise(groups.get(name)):
-            family = groups[name].family
-            yield (
-                (*where, name),
-                f"the page does not learn the true answer to {name!r}, because its family is "
-                f"{family}; disguise it by {_REPLACED}",
-            )
+            why = f"because its family is {groups[name].family}; disguise it by {_REPLACED}"
+            yield (*where, name), f"the page does not learn the true answer to {name!r}, {why}"
     disguised = [name for name in question.asked_if if _disguises(groups.get(name))]
     for attribute in question.attributes:
         group: Any = groups.get(attribute.name)
         if disguised and not _disguises(group):
-            yield (
-                where,
-                f"{attribute.name!r} is sent undisguised, so {DOES_NOT_APPLY!r} would reveal the "
-                f"answer to {disguised[0]!r}; put it in a group that disguises it",
-            )
+            why = f"so {DOES_NOT_APPLY!r} would reveal the answer to {disguised[0]!r}"
+            remedy = "put it in a group that disguises it"
+            yield where, f"{attribute.name!r} is sent undisguised, {why}; {remedy}"
         elif _asks_otherwise(group):
-            yield (
-                where,
-                f"the page cannot fill in {DOES_NOT_APPLY!r} where people answer another question "
-                f"instead, as with {group.family}; use {_REPLACED}",
-            )
+            why = f"where people answer another question instead, as with {group.family}"
+            yield where, f"the page cannot fill in {DOES_NOT_APPLY!r} {why}; use {_REPLACED}"
         elif _disguises(group) and group.throw == "once" and len(valid.attributes_of(group)) > 1:
-            yield (
-                where,
-                f"{attribute.name!r} shares a throw with other questions, and answers that "
-                "contradict each other would reveal its outcome; write throw: each in its group",
-            )
+            why = "answers that contradict each other would reveal its outcome"
+            what = f"{attribute.name!r} shares a throw with other questions, and {why}"
+            yield where, f"{what}; write throw: each in its group"
         else:
             continue
         return
@@ -601,14 +574,9 @@ def _optional(valid: ValidQuestions) -> Iterator[PlacedProblem]:
             continue
         where = ("questions", number, "optional")
         if question.name in shared:
-            yield (
-                where,
-                f"{question.name!r} shares a throw with {shared[question.name]!r}, so one answer "
-                "cannot be missing alone; put it in a group of its own, or write throw: each",
-            )
+            what = f"{question.name!r} shares a throw with {shared[question.name]!r}"
+            remedy = "put it in a group of its own, or write throw: each"
+            yield where, f"{what}, so one answer cannot be missing alone; {remedy}"
         if survey.control is not None and owner.get(survey.control.question) == question.name:
-            yield (
-                where,
-                f"{question.name!r} is the control question, whose shares are known for all "
-                "respondents and not for those who answer; leave out optional",
-            )
+            why = "whose shares are known for all respondents and not for those who answer"
+            yield where, f"{question.name!r} is the control question, {why}; leave out optional"

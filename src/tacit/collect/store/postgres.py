@@ -269,10 +269,8 @@ class Postgres(Database):
         until = time.monotonic() + PATIENCE
         while not connection.scalar(text(_TRY_SHARED_LOCK), {"kind": _WRITE_LOCK}):
             if time.monotonic() > until:
-                raise StoreError(
-                    f"{self.shown}: a server of an older tacit writes to this database; stop it "
-                    "first"
-                )
+                what = "a server of an older tacit writes to this database; stop it first"
+                raise StoreError(f"{self.shown}: {what}")
             time.sleep(0.05)
         longest = self.write_seconds * 1000
         for setting, value in (
@@ -287,9 +285,8 @@ class Postgres(Database):
         durable = connection.scalar(text("SHOW fsync"))
         connection.commit()
         if durable != "on":
-            raise StoreError(
-                f"{self.shown}: fsync is {durable}, nothing would be durable; turn it on"
-            )
+            what = f"fsync is {durable}, nothing would be durable; turn it on"
+            raise StoreError(f"{self.shown}: {what}")
 
     def alone(self, connection: Connection) -> bool:
         with self.translating_errors(), connection.begin():
@@ -365,10 +362,8 @@ class Postgres(Database):
 
     def _await_older_snapshots(self, connection: Connection) -> None:
         if _remaining(connection, _OLDER_SNAPSHOTS, _OLD_SNAPSHOT):
-            raise Unavailable(
-                f"{self.shown}: the order of arrival is not erased while somebody reads the "
-                "database for long"
-            )
+            what = "the order of arrival is not erased while somebody reads the database for long"
+            raise Unavailable(f"{self.shown}: {what}")
 
     def forget_links(self) -> bool:
         """Without a lock that is waited for: a statement that fails would be logged with its time.

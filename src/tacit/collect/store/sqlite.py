@@ -155,9 +155,8 @@ class Sqlite(Database):
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
         if must_exist and not path.exists():
-            raise StoreError(
-                f"{path}: there is no such database; tacit serve creates it for a published survey"
-            )
+            what = "there is no such database; tacit serve creates it for a published survey"
+            raise StoreError(f"{path}: {what}")
         _make_private(path.resolve())
         self._file = DatabaseFile(path)
         self._claim: sqlite3.Connection | None = None
@@ -291,10 +290,9 @@ class Sqlite(Database):
     def check(self, connection: Connection) -> None:
         (said,) = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalars()
         if said != "ok":
-            raise StoreError(
-                f"{self.shown}: the file is damaged ({said.splitlines()[-1]}); export from a "
-                "backup, or restore one (see tacit backup)"
-            )
+            remedy = "export from a backup, or restore one (see tacit backup)"
+            what = f"the file is damaged ({said.splitlines()[-1]}); {remedy}"
+            raise StoreError(f"{self.shown}: {what}")
 
     def copy(self, out: Path) -> None:
         """Copy the current state to a file, in the order of the ids; writers are not blocked.
@@ -351,9 +349,8 @@ class Sqlite(Database):
     def _refuse_if_lost(self) -> None:
         lost = self.lost()
         if lost is not None:
-            raise Unavailable(
-                f"{self.shown}: {lost}; put the files back as they were, or restart the service"
-            )
+            remedy = "put the files back as they were, or restart the service"
+            raise Unavailable(f"{self.shown}: {lost}; {remedy}")
 
     def _differs(self, connection: Connection) -> bool:
         """Whether the file differs from what the connection sees through its cache."""
@@ -386,9 +383,8 @@ class Sqlite(Database):
                 lock.close()
             if "locked" not in str(error):
                 raise StoreError(f"{path}: cannot be written: {error}") from None
-            raise StoreError(
-                f"{self.shown}: another server writes to this database; stop it first"
-            ) from None
+            what = "another server writes to this database; stop it first"
+            raise StoreError(f"{self.shown}: {what}") from None
         return lock
 
 

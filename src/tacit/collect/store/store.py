@@ -553,10 +553,8 @@ class Store:
     ) -> RowMapping:
         row = find(connection, fingerprint, lock)
         if row is None or (row["published"] == DELETED and not deleted):
-            raise StoreError(
-                f"{self.database.shown}: has no survey with the fingerprint {fingerprint[:16]}; "
-                "serve it, or invite to it, first"
-            )
+            what = f"has no survey with the fingerprint {fingerprint[:16]}"
+            raise StoreError(f"{self.database.shown}: {what}; serve it, or invite to it, first")
         return row
 
 
