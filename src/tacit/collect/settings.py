@@ -40,74 +40,49 @@ class ServiceSettings(BaseSettings):
     """How `tacit serve` runs; every field is a flag, a variable and a key of the file."""
 
     model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix=PREFIX, env_ignore_empty=True
+        frozen=True,
+        extra="forbid",
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        use_attribute_docstrings=True,
     )
 
-    surveys: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = Field(
-        default=(), description="Published surveys to serve, beside those already in the database."
-    )
-    database: str = Field(
-        default="tacit.db",
-        min_length=1,
-        description="Where responses are kept: a file for SQLite, or postgresql://...",
-    )
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on.")
-    port: int = Field(
-        default=8000, ge=0, le=65535, description="Port to listen on; 0 takes any that is free."
-    )
-    reuse_port: bool = Field(
-        default=False,
-        description="Whether several servers on this machine may listen on the port.",
-    )
-    rate: str = Field(
-        default="600/minute",
-        description="Submissions that one address may send, such as 600/minute, or off.",
-    )
-    open_rate: str = Field(
-        default="6000/minute",
-        description="Submissions that one open survey takes from everybody, or off.",
-    )
+    surveys: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
+    """Published surveys to serve, beside those already in the database."""
+    database: str = Field(default="tacit.db", min_length=1)
+    """Where responses are kept: a file for SQLite, or postgresql://..."""
+    host: str = Field(default="127.0.0.1", min_length=1)
+    """Address to listen on."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port to listen on; 0 takes any that is free."""
+    reuse_port: bool = False
+    """Whether several servers on this machine may listen on the port."""
+    rate: str = "600/minute"
+    """Submissions that one address may send, such as 600/minute, or off."""
+    open_rate: str = "6000/minute"
+    """Submissions that one open survey takes from everybody, or off."""
     trusted_proxy: Annotated[
         tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(networks)
-    ] = Field(
-        default=(),
-        description="Addresses or networks of proxies whose X-Forwarded-For is believed.",
-    )
-    queue: int = Field(
-        default=1000,
-        ge=1,
-        description="Responses that may wait to be stored, half as many as connections at most; "
-        "more get 503.",
-    )
-    batch: int = Field(
-        default=512,
-        ge=1,
-        le=10_000,
-        description="Responses that are made durable together, at most.",
-    )
-    connections: int = Field(
-        default=2000,
-        ge=1,
-        description="Connections at a time; idle ones give way, and if all are busy, more get 503.",
-    )
-    connections_per_address: int = Field(
-        default=500,
-        ge=1,
-        description="Connections of one address at a time; those of trusted proxies do not count.",
-    )
-    request_seconds: float = Field(
-        default=10.0, gt=0, description="Seconds for a whole request to arrive; else 408."
-    )
-    write_seconds: float = Field(
-        default=5.0, gt=0, description="Seconds for the database to store a batch; else 503."
-    )
-    drain_seconds: int = Field(
-        default=30, ge=1, description="Seconds for requests to end after SIGTERM or Ctrl-C."
-    )
-    metrics: bool = Field(default=False, description="Whether /metrics answers, for Prometheus.")
-    log: Literal["auto", "json", "console"] = Field(
-        default="auto", description="How logs look; auto is console on a terminal, else json."
-    )
+    ] = ()
+    """Addresses or networks of proxies whose X-Forwarded-For is believed."""
+    queue: int = Field(default=1000, ge=1)
+    """Responses that may wait to be stored, half as many as connections at most; more get 503."""
+    batch: int = Field(default=512, ge=1, le=10_000)
+    """Responses that are made durable together, at most."""
+    connections: int = Field(default=2000, ge=1)
+    """Connections at a time; idle ones give way, and if all are busy, more get 503."""
+    connections_per_address: int = Field(default=500, ge=1)
+    """Connections of one address at a time; those of trusted proxies do not count."""
+    request_seconds: float = Field(default=10.0, gt=0)
+    """Seconds for a whole request to arrive; else 408."""
+    write_seconds: float = Field(default=5.0, gt=0)
+    """Seconds for the database to store a batch; else 503."""
+    drain_seconds: int = Field(default=30, ge=1)
+    """Seconds for requests to end after SIGTERM or Ctrl-C."""
+    metrics: bool = False
+    """Whether /metrics answers, for Prometheus."""
+    log: Literal["auto", "json", "console"] = "auto"
+    """How logs look; auto is console on a terminal, else json."""
 
     @property
     def queue_length(self) -> int:
