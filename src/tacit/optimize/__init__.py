@@ -8,9 +8,15 @@ categories are reported, by gradient), `Spea2` (the search of Huang & Du), `Warn
 """
 
 from tacit.optimize.exact import Exact
-from tacit.optimize.fronts import ChosenChannel, Front, ReportedCategory, Robustness, robustness
+from tacit.optimize.fronts import (
+    ChosenChannel,
+    Front,
+    ReportedCategory,
+    Robustness,
+    front,
+    robustness,
+)
 from tacit.optimize.objectives import Warner
-from tacit.optimize.search import front
 from tacit.optimize.spea2 import Spea2
 from tacit.optimize.square import Square
 

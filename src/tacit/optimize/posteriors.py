@@ -263,7 +263,11 @@ class BoundedRatios:
             bound = CappedPosteriors(self.n, self.cap).price(prices, 1).largest
             return PricedPosteriors(self._searched(prices, count), bound)
         quota = max(2, count // (len(self._ties) + 1))
-        rows = np.concatenate([*self._at_ties(prices, quota), *self._at_cap(prices, quota)])
+        at_ties = [
+            best_subsets(prices, self.p, self._steps(tie), tie, self.cap, quota)
+            for tie in self._ties
+        ]
+        rows = np.concatenate([self.p[None, :], *at_ties, *self._at_cap(prices, quota)])
         best = float(prices.of(rows).max())
         scale = abs(float(prices.linear @ self.p)) + prices.multiplier * self.cap
         if self.n >= _PATIENT and best > 1e-5 * scale:
@@ -288,11 +292,9 @@ class BoundedRatios:
         largest, upper = float(self.p.max()), self.ratio * self.p
         return sorted({*upper[upper >= largest].tolist(), largest})
 
-    def _at_ties(self, prices: Prices, count: int) -> Iterator[Array]:
-        yield self.p[None, :]
-        for tie in self._ties:
-            steps = np.minimum(self.ratio * self.p, tie) - self.p
-            yield best_subsets(prices, self.p, steps, tie, self.cap, count)
+    def _steps(self, tie: float) -> Array:
+        """From the lower to the upper borders where t/m is `tie`."""
+        return np.asarray(np.minimum(self.ratio * self.p, tie) - self.p)
 
     def _at_cap(self, prices: Prices, count: int) -> Iterator[Array]:
         """t = delta: the largest priors are cut off at delta, m follows from the sum."""
@@ -303,25 +305,22 @@ class BoundedRatios:
             if low > self.cap / self.p.max():
                 break
             off = np.isin(np.arange(self.n), falling[:cut])
-            yield self._cut(prices, count, off, (low, min(high, self.cap / self.p.max())))
-
-    def _cut(self, prices: Prices, count: int, off: Mask, limits: tuple[float, float]) -> Array:
-        """r = m a + delta b, where b is 1 on the chosen categories that are cut off."""
-        to_a = np.where(off, -self.p, (self.ratio - 1) * self.p)
-        to_b = off.astype(float)
-        gram, zero = prices.gram, np.zeros(self.n)
-        rest = 1 - self.cap * subset_sums(to_b)
-        total = 1 + subset_sums(to_a)
-        m = np.where(total > 1e-12, rest / np.maximum(total, 1e-12), 0.0)
-        aa, bb = subset_forms(gram, self.p, to_a), subset_forms(gram, zero, to_b)
-        ab = subset_forms(gram, self.p, to_a + to_b) - aa - bb
-        worth = m * m * aa + m * self.cap * ab + self.cap**2 * bb - prices.multiplier * self.cap
-        worth -= m * (self.p @ prices.linear + subset_sums(prices.linear * to_a))
-        worth -= self.cap * subset_sums(prices.linear * to_b)
-        worth[~((limits[0] <= m) & (m <= limits[1]) & (m > 0))] = -np.inf
-        chosen = largest_of(worth, count)
-        inside = subset_members(chosen, self.n)
-        return np.asarray(m[chosen, None] * (self.p + inside * to_a) + self.cap * inside * to_b)
+            # r = m a + delta b, where b is 1 on the chosen categories that are cut off.
+            to_a, to_b = np.where(off, -self.p, (self.ratio - 1) * self.p), off.astype(float)
+            total = 1 + subset_sums(to_a)
+            m = (1 - self.cap * subset_sums(to_b)) / np.maximum(total, 1e-12)
+            m = np.where(total > 1e-12, m, 0.0)
+            aa = subset_forms(prices.gram, self.p, to_a)
+            bb = subset_forms(prices.gram, np.zeros(self.n), to_b)
+            ab = subset_forms(prices.gram, self.p, to_a + to_b) - aa - bb
+            worth = m * m * aa + m * self.cap * ab + self.cap**2 * bb - prices.multiplier * self.cap
+            worth -= m * (self.p @ prices.linear + subset_sums(prices.linear * to_a))
+            worth -= self.cap * subset_sums(prices.linear * to_b)
+            high = min(high, self.cap / self.p.max())
+            worth[~((low <= m) & (m <= high) & (m > 0))] = -np.inf
+            chosen = largest_of(worth, count)
+            inside = subset_members(chosen, self.n)
+            yield m[chosen, None] * (self.p + inside * to_a) + self.cap * inside * to_b
 
     def _at_both(self, prices: Prices, count: int) -> Iterator[Array]:
         """t = delta and m at a tie: all entries at a border but one."""
@@ -353,7 +352,7 @@ class BoundedRatios:
         rng = np.random.default_rng(self.n)
         best = [self.p[None, :]]
         for tie in self._ties:
-            steps = np.minimum(self.ratio * self.p, tie) - self.p
+            steps = self._steps(tie)
             inside = rng.random((8, self.n)) < rng.uniform(0, 1, (8, 1))
             worth = self._worth(prices, inside, steps)
             for _ in range(2 * self.n):

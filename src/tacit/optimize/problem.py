@@ -171,7 +171,14 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
             f"tell more of that category than no report does; allowed: at least "
             f"{float(largest * (1 + _ROOM)):.9g}, up to 1"
         )
-    return FrontProblem(exact, int(n_records), bound, _epsilon(epsilon), shape, attributes)
+    limit = None if epsilon is None else float(fraction(epsilon, "epsilon"))
+    if limit is not None and limit <= 0:
+        raise DesignError(
+            f"epsilon must be above 0, got {epsilon!r}; at 0 a report tells nothing about anyone"
+        )
+    if limit is not None and limit > math.log(1e12):
+        limit = None
+    return FrontProblem(exact, int(n_records), bound, limit, shape, attributes)
 
 
 def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...]]:
@@ -186,17 +193,6 @@ def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...
     if any(isinstance(cell, list | tuple) for cell in cells.flat):
         raise DesignError("prior: all parts of a table must have the same number of entries")
     return list(cells.flat), cells.shape, ()
-
-
-def _epsilon(epsilon: Any) -> float | None:
-    if epsilon is None:
-        return None
-    bound = float(fraction(epsilon, "epsilon"))
-    if bound <= 0:
-        raise DesignError(
-            f"epsilon must be above 0, got {epsilon!r}; at 0 a report tells nothing about anyone"
-        )
-    return None if bound > math.log(1e12) else bound
 
 
 #: How much of the range of privacy a front covers; at its end the error is often infinite.

@@ -321,7 +321,9 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
     least, most = objectives.privacy(low, problem.p), objectives.privacy(high, problem.p)
     if largest <= (1 + _STEP) * error or most - least < _SAME:
         return []
-    middle = (low + _rows_like(low, high, problem.p)) / 2
+    # The rows of one in the order in which they are nearest to those of the other.
+    apart = np.abs(low[:, None] - high[None]) @ problem.p
+    middle = (low + high[linear_sum_assignment(apart)[1]]) / 2
     if largest > (1 + _FAR) * error or _error(problem, middle) ** 2 > error * largest:
         limit = (1 - (least + most) / 2) * (1 - GUARD)
         descents = [descend(polytope, start, limit) for start in (low, high)]
@@ -333,12 +335,6 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
 
 def _error(problem: FrontProblem, matrix: Array) -> float:
     return objectives.mse(matrix, problem.p, problem.n_records)
-
-
-def _rows_like(model: Array, matrix: Array, prior: Array) -> Array:
-    """The rows of a matrix in the order in which they are nearest to those of another one."""
-    apart = np.abs(model[:, None] - matrix[None]) @ prior
-    return np.asarray(matrix[linear_sum_assignment(apart)[1]])
 
 
 def merged(matrix: Array, prior: Array) -> Array:

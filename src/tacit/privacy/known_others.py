@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Index
-from tacit.core.channel.kernels import DenseKernel, Kernel
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.kernels import DenseKernel, Kernel, uncertainty
 from tacit.core.design import Design
 from tacit.errors import DataError
-from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, in_turn, quotient, risk_of_cases, sampled_cases, slack_of
+from tacit.privacy.prior import Prior
+from tacit.privacy.risk import Risk, in_turn, quotient, sampled, slack_of
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
 
 
@@ -64,15 +64,62 @@ def risk_knowing(
 
 def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draws: _Draws) -> Risk:
     """The risk of one attribute; all others `involved` are known."""
-    target = _Target.of(design, name, involved)
+    mates = [n for n in design.group_of(name).attributes if n in involved and n != name]
+    kernel, epsilon = _channel(design, name, mates)
     index = next(i for i, block in enumerate(prior.blocks) if name in block.names)
     tied = prior.blocks[index]
-    apart = [n for n in target.mates if n not in tied.names]
+    apart = [n for n in mates if n not in tied.names]
     names = [name, *(n for n in tied.names if n != name), *apart]
-    if math.prod(design.schema[n].size for n in names) <= draws.limits.max_cells:
-        return _exact(target, prior, names)
-    risks = [_sample(target, prior.at(i)[index], true) for i, true in enumerate(draws.true)]
+    sizes = [prior.schema[n].size for n in names]
+    if math.prod(sizes) <= draws.limits.max_cells:
+        # All known answers written out: table[category, known answers, prior].
+        table = prior.table(names)
+        table = table.reshape(sizes[0], -1, table.shape[1])
+        codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
+        known = codes[[names.index(mate) - 1 for mate in mates]]
+        drawn, best, left, worst = _by_case(kernel, known, table)
+        margin = table.sum(axis=1)
+        return Risk(
+            drawn=drawn.sum(axis=0),
+            best=best.sum(axis=0),
+            worst=worst.max(axis=0),
+            information=np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0),
+            largest_prior=margin.max(axis=0),
+            slack=slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0])),
+        )
+    risks = []
+    for i, true in enumerate(draws.true):  # the target's own answers are not used
+        block = prior.at(i)[index]
+        table = np.moveaxis(block.tables, block.names.index(name), 0)
+        margin = table.reshape(len(table), -1).sum(axis=1)
+        given = quotient(table, table.sum(axis=0))
+        cases: tuple[Any, ...] = tuple(true[n] for n in block.names if n != name)
+        n_draws = true[name].size
+        shares = given[(slice(None), *cases)].reshape(len(margin), -1)
+        shares = np.broadcast_to(shares, (len(margin), n_draws))
+        known = np.array([true[n] for n in mates], dtype=np.intp).reshape(-1, n_draws)
+        drawn, best, left, _ = _by_case(kernel, known, shares[..., None])
+        largest = given.reshape(len(margin), -1).max(axis=1)
+        worst_of = max(bound_on_posterior(float(p), epsilon) for p in largest)
+        slack = slack_of(len(margin) ** 2 * (len(mates) + 2))
+        draws_of = (drawn, best, uncertainty(margin).sum() - left)
+        risks.append(sampled(draws_of, worst_of, float(margin.max()), slack))
     return in_turn(risks, prior.stacked)
+
+
+def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
+    """From table[category, case, prior]: how often guesses are right, the uncertainty that is left,
+    and the largest posterior, for each case of known answers.
+    """
+    drawn, best, left, worst = np.zeros((4, *table.shape[1:]))
+    for chance in kernel.outcomes(known):
+        joint = chance[:, :, None] * table
+        total, peak = joint.sum(axis=0), joint.max(axis=0)
+        drawn += quotient((joint**2).sum(axis=0), total)
+        best += peak
+        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
+        worst = np.maximum(worst, quotient(peak, total))
+    return drawn, best, left, worst
 
 
 @dataclass(frozen=True)
@@ -92,53 +139,15 @@ class _Draws:
         ]
 
 
-@dataclass(frozen=True)
-class _Target:
-    """An attribute, those known that share its coin, and their channel, the attribute first."""
-
-    name: str
-    mates: tuple[str, ...]
-    kernel: Kernel
-    epsilon: float
-
-    @classmethod
-    def of(cls, design: Design, name: str, others: Sequence[str]) -> _Target:
-        group = design.group_of(name)
-        mates = tuple(n for n in group.attributes if n in others and n != name)
-        attributes = design.attributes_of(group)
-        places = tuple(group.attributes.index(n) for n in (name, *mates))
-        if group.coin.separable:
-            channel = group.coin.channel(attributes, places)
-            return cls(name, mates, channel.kernel, channel.epsilon)
-        channel = group.coin.channel(attributes)
-        cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
-        cells = np.moveaxis(cells, 1 + places[0], 1)
-        kernel = DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:])
-        return cls(name, mates, kernel, channel.epsilon)
-
-
-def _exact(target: _Target, prior: Prior, names: Sequence[str]) -> Risk:
-    """All known answers written out: table[category, known answers, prior]."""
-    sizes = [prior.schema[n].size for n in names]
-    stack = prior.marginal(names).stacked
-    table = prior.table(names).reshape(sizes[0], -1, stack)
-    codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
-    known = codes[[names.index(mate) - 1 for mate in target.mates]]
-    slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-    return risk_of_cases(target.kernel, known, table, slack)
-
-
-def _sample(target: _Target, tied: PriorTable, true: dict[str, Index]) -> Risk:
-    """The risk under one prior from drawn answers; the target's own are not used."""
-    table = np.moveaxis(tied.tables, tied.names.index(target.name), 0)
-    margin = table.reshape(table.shape[0], -1).sum(axis=1)
-    given = quotient(table, table.sum(axis=0))
-    cases: tuple[Any, ...] = tuple(true[n] for n in tied.names if n != target.name)
-    shares = given[(slice(None), *cases)]
-    draws = next(iter(true.values())).size
-    shares = np.broadcast_to(shares.reshape(len(margin), -1), (len(margin), draws))
-    known = np.array([true[n] for n in target.mates], dtype=np.intp).reshape(-1, draws)
-    largest = given.reshape(len(margin), -1).max(axis=1)
-    worst = max(bound_on_posterior(float(p), target.epsilon) for p in largest)
-    slack = slack_of(len(margin) ** 2 * (len(target.mates) + 2))
-    return sampled_cases(target.kernel, known, shares, margin, worst, slack)
+def _channel(design: Design, name: str, mates: Sequence[str]) -> tuple[Kernel, float]:
+    """The channel of an attribute and those known that share its coin, and its epsilon."""
+    group = design.group_of(name)
+    attributes = design.attributes_of(group)
+    places = tuple(group.attributes.index(n) for n in (name, *mates))
+    if group.coin.separable:
+        channel = group.coin.channel(attributes, places)
+        return channel.kernel, channel.epsilon
+    channel = group.coin.channel(attributes)
+    cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
+    cells = np.moveaxis(cells, 1 + places[0], 1)
+    return DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:]), channel.epsilon

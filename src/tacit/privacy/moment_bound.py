@@ -174,7 +174,12 @@ def _largest(
         gains = theta + (1 - theta) * (grid @ sums).max(axis=1)
     else:
         gains = np.sum([((row * grid) @ sums).max(axis=1) for row in matrix], axis=0)
-    low, high = _consistent(pair_moments.low, pair_moments.high)
+    # Ends between which there is a distribution.
+    low, high = pair_moments.low, pair_moments.high
+    if low.sum() > 1:
+        low = low / low.sum() * (1 - 1e-9)
+    if high.sum() < 1:
+        high = high + (1 - high.sum()) + 1e-9
     second = np.maximum(pair_moments.second, low**2 + 1e-9) + 1 / (4 * GRID[cells] ** 2)
     optimum = linprog(
         -gains,
@@ -186,13 +191,6 @@ def _largest(
         method="highs",
     )
     return min(1.0, float(-optimum.fun) + 1e-6) if optimum.status == 0 else 1.0
-
-
-def _consistent(low: Array, high: Array) -> tuple[Array, Array]:
-    """Ends between which there is a distribution."""
-    if low.sum() > 1:
-        low = low / low.sum() * (1 - 1e-9)
-    return (low, high) if high.sum() >= 1 else (low, high + (1 - high.sum()) + 1e-9)
 
 
 @lru_cache(maxsize=16)

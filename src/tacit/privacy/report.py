@@ -354,7 +354,12 @@ class Report(TablesResult, PerScope[Scope]):
             "answers": [asdict(a) for found in self.answers.values() for a in found],
         }
         if self.after_mining:
-            content["after_mining"] = [self._mined(name) for name in self.after_mining]
+            # Before mining, by the whole record: null where not known.
+            before = dict.fromkeys(("accuracy_before", "worst_before"))
+            content["after_mining"] = [
+                asdict(mined) | ({} if self.record_figures(self.attributes[name]) else before)
+                for name, mined in self.after_mining.items()
+            ]
         if self.repeated is not None:
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
@@ -373,12 +378,6 @@ class Report(TablesResult, PerScope[Scope]):
             knowing = self.knowing_others[scope.names[0]]
             plain["knowing_others"] = None if knowing is None else knowing.to_dict()
         return plain
-
-    def _mined(self, name: str) -> dict[str, Any]:
-        """An attribute after mining; before, by the whole record, null where not known."""
-        known = self.record_figures(self.attributes[name]) is not None
-        hidden = () if known else ("accuracy_before", "worst_before")
-        return asdict(self.after_mining[name]) | dict.fromkeys(hidden)
 
     def to_json(self) -> str:
         """JSON text."""

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import TINY, Array, Index
-from tacit.core.channel.kernels import Kernel, uncertainty
+from tacit.core.arrays import TINY, Array
+from tacit.core.channel.kernels import uncertainty
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.
@@ -197,44 +197,6 @@ def risk_of_sums(
         largest_prior=np.asarray(prior.max(axis=0)),
         slack=slack,
     )
-
-
-def risk_of_cases(kernel: Kernel, known: Index, table: Array, slack: float) -> Risk:
-    """The risk from table[category, case, prior] of one who knows the case: other true answers."""
-    drawn, best, left, worst = _by_case(kernel, known, table)
-    margin = table.sum(axis=1)
-    return Risk(
-        drawn=drawn.sum(axis=0),
-        best=best.sum(axis=0),
-        worst=worst.max(axis=0),
-        information=np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0),
-        largest_prior=margin.max(axis=0),
-        slack=slack,
-    )
-
-
-def sampled_cases(
-    kernel: Kernel, known: Index, shares: Array, margin: Array, worst: float, slack: float
-) -> Risk:
-    """The same from drawn cases: shares[category, case], given the case, and their mean."""
-    drawn, best, left, _ = _by_case(kernel, known, shares[..., None])
-    information = uncertainty(margin).sum() - left
-    return sampled([drawn, best, information], worst, float(margin.max()), slack)
-
-
-def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
-    """From table[category, case, prior]: how often guesses are right, the uncertainty that is left,
-    and the largest posterior, for each case of known answers.
-    """
-    drawn, best, left, worst = np.zeros((4, *table.shape[1:]))
-    for chance in kernel.outcomes(known):
-        joint = chance[:, :, None] * table
-        total, peak = joint.sum(axis=0), joint.max(axis=0)
-        drawn += quotient((joint**2).sum(axis=0), total)
-        best += peak
-        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
-        worst = np.maximum(worst, quotient(peak, total))
-    return drawn, best, left, worst
 
 
 def add(table: Array) -> Array:
