@@ -17,16 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.channel import (
-    FAMILIES,
-    Coin,
-    crosswise,
-    forced,
-    frapp,
-    related,
-    uniform_perturbation,
-    unrelated,
-)
+from tacit.core import channel
+from tacit.core.channel import FAMILIES, Coin
 from tacit.core.channel.families import Matrix, is_pair
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
@@ -85,12 +77,12 @@ def _named(name: str, shares: Sequence[float]) -> CoinFamily:
     k = len(shares)
     alike = [Fraction(1, k)] * k
     makers: dict[str, tuple[int, Callable[[int], Coin]]] = {
-        "related": (_STEPS - _STEPS // k, lambda j: related(_theta(_STEPS // k + j))),
-        "unrelated": (_STEPS, lambda j: unrelated(_theta(j), alike)),
-        "forced": (_STEPS, lambda j: forced(_theta(j), alike)),
-        "crosswise": (_STEPS // 2, lambda j: crosswise(_theta(_STEPS // 2 - j))),
-        "uniform_perturbation": (_STEPS, lambda j: uniform_perturbation(_theta(j))),
-        "frapp": (100 * _LARGEST_LAMBDA, lambda j: frapp(1 + Fraction(j, 100))),
+        "related": (_STEPS - _STEPS // k, lambda j: channel.related(_theta(_STEPS // k + j))),
+        "unrelated": (_STEPS, lambda j: channel.unrelated(_theta(j), alike)),
+        "forced": (_STEPS, lambda j: channel.forced(_theta(j), alike)),
+        "crosswise": (_STEPS // 2, lambda j: channel.crosswise(_theta(_STEPS // 2 - j))),
+        "uniform_perturbation": (_STEPS, lambda j: channel.uniform_perturbation(_theta(j))),
+        "frapp": (100 * _LARGEST_LAMBDA, lambda j: channel.frapp(1 + Fraction(j, 100))),
         OPTIMAL: (100 * _LARGEST_EPSILON, lambda j: optimal_coin(shares, epsilon=j / 100)),
     }
     return CoinFamily(name, *makers[name])

@@ -38,18 +38,11 @@ from tacit.core.design import Design
 from tacit.core.schema import Label
 from tacit.errors import DataError, DesignError, FileError
 from tacit.output.json_documents import parse_json
+from tacit.privacy import scopes
 from tacit.privacy.known_others import risk_knowing
 from tacit.privacy.prior import Prior, PriorTable
 from tacit.privacy.risk import Risk, quotient, upper
-from tacit.privacy.scopes import (
-    Limits,
-    Scope,
-    joints_of,
-    part_of,
-    parts_of,
-    reports_of,
-    risk_in_record,
-)
+from tacit.privacy.scopes import Limits, Scope, risk_in_record
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ def unknown_conditions(
         every = range(design.schema[name].size)
         both = _reported_chance(rule.event | {name: [code]}, design, prior)
         alone = _reported_chance({**rule.event, name: every}, design, prior)
-        _, joints = joints_of(design, prior, name)
+        _, joints = scopes.joints_of(design, prior, name)
         true, sent = np.array([(joint[code, code], joint[code].sum()) for joint in joints]).T
         return quotient(both, alone) * quotient(true, sent)
 
@@ -255,9 +248,9 @@ def _reported_chance(event: Mapping[str, Sequence[int]], design: Design, prior: 
                 "about it has no meaning; measure without rules"
             )
     chance: Array = np.ones(1)
-    for factors in parts_of(channel.factors, prior):
+    for factors in scopes.parts_of(channel.factors, prior):
         axes = [channel.reported.attributes[i] for f in factors for i in f.reported_axes]
-        table = reports_of(part_of(factors, prior))
+        table = scopes.reports_of(scopes.part_of(factors, prior))
         allowed = [event.get(a.name, range(a.size)) for a in axes]
         chance = chance * _within(table.reshape(*(a.size for a in axes), -1), allowed)
     return chance

@@ -24,21 +24,9 @@ from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError
+from tacit.privacy import risk
 from tacit.privacy.prior import DRAWS, Prior, PriorTable
-from tacit.privacy.risk import (
-    Figures,
-    Risk,
-    add,
-    in_turn,
-    joint_risk,
-    quotient,
-    risk_of_sums,
-    sampled,
-    slack_of,
-    stacked,
-    together,
-    upper,
-)
+from tacit.privacy.risk import Figures, Risk, slack_of
 from tacit.records import Progress
 
 
@@ -86,11 +74,11 @@ def risk_of(part: JointGroups, names: Sequence[str], passed: Array | None = None
     places = [i for i, factor in enumerate(part.factors) if set(factor.names) <= set(names)]
     if not places:
         joint = joint_of_attribute(part, names[0], passed)
-        return joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
+        return risk.joint_risk(joint.reshape(len(joint), -1, joint.shape[-1]), part.slack)
     others = [i for i in range(len(part.factors)) if i not in places]
     table = _pass(part, part.prior, Step.TOTAL, others) if passed is None else passed
     prior = _flat(part.prior.sum(axis=tuple(others)))
-    given = add(uncertainty(_flat(table))) - add(uncertainty(prior))
+    given = risk.add(uncertainty(_flat(table))) - risk.add(uncertainty(prior))
     for axis in places:
         margin = np.moveaxis(table, axis, 0)
         margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
@@ -98,7 +86,7 @@ def risk_of(part: JointGroups, names: Sequence[str], passed: Array | None = None
     total = _flat(_pass(part, table, Step.TOTAL, places))
     squares = _flat(_pass(part, table**2, Step.SQUARES, places))
     peak = _flat(_pass(part, table, Step.PEAK, places))
-    return risk_of_sums(total, squares, peak, given, prior, part.slack)
+    return risk.risk_of_sums(total, squares, peak, given, prior, part.slack)
 
 
 def joint_of_attribute(part: JointGroups, name: str, passed: Array | None = None) -> Array:
@@ -204,7 +192,7 @@ class Sampled:
 
     def risk(self, names: Sequence[str]) -> Risk:
         """Of the part, of one of its groups or of an attribute, to one who sees all its reports."""
-        return in_turn([sample.risk(names) for sample in self._samples], self._stacked)
+        return risk.in_turn([sample.risk(names) for sample in self._samples], self._stacked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,7 +388,7 @@ class _Sample:
     def _risk(self, draws: Array, largest: float) -> Risk:
         """Means over the reports, with the variances of the means."""
         slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
-        return sampled(draws, bound_on_posterior(largest, self.epsilon), largest, slack)
+        return risk.sampled(draws, bound_on_posterior(largest, self.epsilon), largest, slack)
 
 
 def draw_true(
@@ -559,7 +547,7 @@ def measure(design: Design, prior: Prior, limits: Limits) -> Scopes:
                 weakest=min(attributes[name].alone.pse for name in names),
             )
         )
-    figures = together(whole.values()).figures(level)
+    figures = risk.together(whole.values()).figures(level)
     exact = all(part.exact for part in parts)
     record = Scope(design.schema.names, channel.epsilon, figures, figures, exact)
     return Scopes(attributes, tuple(scopes), record)
@@ -605,7 +593,7 @@ class _Exact:
             ]
             chunk = Prior(prior.schema, tuple(blocks), prior.source)
             risks.append(risk_of(part_of(self._factors, chunk), names))
-        return stacked(risks)
+        return risk.stacked(risks)
 
 
 def _risks(factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Exact | Sampled:
@@ -653,7 +641,7 @@ def answer_risks(design: Design, prior: Prior, name: str, level: float) -> tuple
     sent, guess = first.sum(axis=1), first.argmax(axis=1)
     column = np.arange(len(guess)) if same_categories else guess
     shares = [_shares(joint, column) for joint in chain([first], joints)]
-    posterior, best = (upper(np.stack(values), level) for values in zip(*shares, strict=True))
+    posterior, best = (risk.upper(np.stack(values), level) for values in zip(*shares, strict=True))
     return tuple(
         SentAnswer(
             name,
@@ -672,7 +660,7 @@ def answer_risks(design: Design, prior: Prior, name: str, level: float) -> tuple
 def _shares(joint: Array, column: Index) -> tuple[Array, Array]:
     """The posterior of the true category at `place` and the largest one, for each report."""
     sent, true = joint.sum(axis=1), joint[np.arange(len(column)), column]
-    return quotient(true, sent), quotient(joint.max(axis=1), sent)
+    return risk.quotient(true, sent), risk.quotient(joint.max(axis=1), sent)
 
 
 def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:
