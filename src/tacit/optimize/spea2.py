@@ -89,7 +89,7 @@ def repair(matrices: Array, problem: FrontProblem, steps: int = STEPS) -> Array:
     other rows' bounds it may not end; what is still outside is then mixed with the channel that
     reports alike for everyone.
     """
-    result, bad = matrices, np.arange(len(matrices))
+    result, bad = matrices.copy(), np.arange(len(matrices))
     for _ in range(steps if problem.cap < 1 else 0):
         mended = result[bad]
         joint = mended * problem.p
@@ -97,17 +97,14 @@ def repair(matrices: Array, problem: FrontProblem, steps: int = STEPS) -> Array:
         over = (joint - problem.cap * reports[:, :, None]).max(axis=1)
         worst = over.argmax(axis=1)
         outer = np.flatnonzero(over[np.arange(len(bad)), worst] > 0)
-        if not len(outer):
-            bad = bad[:0]
-            break
-        result = matrices.copy() if result is matrices else result
         bad, worst = bad[outer], worst[outer]
+        if not len(outer):
+            break
         column = mended[outer, :, worst]
         result[bad, :, worst] = _levelled(column, reports[outer], problem.p[worst], problem.cap)
     if len(bad) or problem.epsilon is not None:
         bad = np.flatnonzero(outside(result, problem))
     if len(bad):
-        result = matrices.copy() if result is matrices else result
         result[bad] = _mixed(result[bad], problem)
     return result
 
@@ -330,11 +327,11 @@ class Spea2:
     keep: Callable[[SearchState], None] | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("population", 2), ("archive", 2), ("generations", 0), ("omega", 2)):
-            check_size(getattr(self, name), name, least)
-        check_size(self.seed, "seed", 0)
+        least = {"population": 2, "archive": 2, "generations": 0, "omega": 2, "seed": 0}
         if self.patience is not None:
-            check_size(self.patience, "patience", 1)
+            least["patience"] = 1
+        for name, smallest in least.items():
+            check_size(getattr(self, name), name, smallest)
         if not 0 <= self.rate <= 1:
             raise DesignError(f"rate must lie between 0 and 1, got {self.rate!r}")
 

@@ -23,6 +23,7 @@ hypothesis (Blair, Imai & Zhou, 2015).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -239,7 +240,10 @@ class _Comparison:
 
     def power(self, level: float) -> float:
         """How often the interval of the difference excludes 0."""
-        if self._extreme(level) <= 0:
+        up = self.compared.difference > 0
+        extreme = self._estimates(*((1.0, 0.0) if up else (0.0, 1.0)))[1]
+        lower, upper = extreme.interval(level)
+        if (lower if up else -upper) <= 0:
             return 0.0  # not even the largest difference that can be estimated
         size, stderr = abs(self.compared.difference), float(self._expected[1].stderr)
         smallest = self._reach(1.0, level)
@@ -253,12 +257,6 @@ class _Comparison:
         lower, upper = estimate.interval(level)
         value = float(np.clip(estimate.value, -1, 1))
         return value - float(lower) if self.compared.difference > 0 else float(upper) - value
-
-    def _extreme(self, level: float) -> float:
-        """The limit nearest to 0, times the sign, if one group has the share 1 and the other 0."""
-        up = self.compared.difference > 0
-        lower, upper = self._estimates(*((1.0, 0.0) if up else (0.0, 1.0)))[1].interval(level)
-        return float(lower) if up else -float(upper)
 
 
 Comparison = AgainstNull | BetweenGroups
@@ -362,7 +360,4 @@ def _fewest(enough: Callable[[int], bool], near: float, what: str) -> int:
 
 def smallest(enough: Callable[[int], bool], low: int, high: int) -> int:
     """The smallest number in (low, high] that is enough; `high` is."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)

@@ -54,43 +54,36 @@ def guesses(report: Report) -> Figure:
 
 def _mark(axes: Axes, report: Report, shown: Sequence[str]) -> None:
     """A mark per adversary; none where a figure is not known."""
-    places = range(len(shown))
     before = [report.attributes[n].alone.largest_prior for n in shown]
     alone = [report.attributes[n].alone.accuracy for n in shown]
     others = [_knowing_others(report, name, 0.0) for name in shown]
     disclosed = [report.disclosure.attributes[n] for n in shown]
     if len(report.attributes) > 1:
         disclosed.append(report.disclosure.record)
-    ends = [max(a, o, h.accuracy or 0) for a, o, h in zip(alone, others, disclosed, strict=False)]
-    axes.hlines(places, _of_100(before), _of_100(ends), color=GREY, linewidth=1, zorder=1)
-    axes.scatter(_of_100(before), places, marker="|", s=90, color=INK, label="without a report")
+    whole = [scope.accuracy or 0.0 for scope in disclosed]
+    bounds = [scope.limit or 0.0 for scope in disclosed]
+    ends = map(max, alone, others, whole)
+    lines = [100 * share for share in before], [100 * share for share in ends]
+    axes.hlines(range(len(shown)), *lines, color=GREY, linewidth=1, zorder=1)
     ring: dict[str, Any] = {"facecolor": "none", "edgecolor": BLUE, "linewidth": 1.8}
-    axes.scatter(_of_100(alone), places, s=60, label="its own report", zorder=5, **ring)
-    known = [(i, h.accuracy) for i, h in enumerate(disclosed) if h.accuracy is not None]
-    _scatter(axes, known, "the whole reported record", marker="D", s=40, color=RED, zorder=3)
-    bounds = [(i, h.limit) for i, h in enumerate(disclosed) if h.limit is not None]
-    label = "the whole record, at most (any dependence)"
-    _scatter(axes, bounds, label, marker=4, s=50, color=GREY, zorder=2)
-    label = "the other true answers known"
-    told = [(i, share) for i, share in enumerate(others) if share]
-    _scatter(axes, told, label, marker="^", s=34, color=INK, zorder=4)
+    at_most = "the whole record, at most (any dependence)"
+    marks: list[tuple[str, list[float], dict[str, Any]]] = [
+        ("without a report", before, dict(marker="|", s=90, color=INK)),
+        ("its own report", alone, dict(s=60, zorder=5, **ring)),
+        ("the whole reported record", whole, dict(marker="D", s=40, color=RED, zorder=3)),
+        (at_most, bounds, dict(marker=4, s=50, color=GREY, zorder=2)),
+        ("the other true answers known", others, dict(marker="^", s=34, color=INK, zorder=4)),
+    ]
+    for label, shares, style in marks:
+        points = [(100 * share, line) for line, share in enumerate(shares) if share]
+        if points:
+            axes.scatter(*zip(*points, strict=True), label=label, **style)
 
 
 def _knowing_others(report: Report, name: str, missing: float = 1.0) -> float:
     """How often a guess is right if the other true answers are known, or `missing`."""
     knowing = report.knowing_others[name]
     return missing if knowing is None else knowing.accuracy
-
-
-def _scatter(axes: Axes, points: Sequence[tuple[int, float]], label: str, **style: Any) -> None:
-    """Marks at (line, share), with one entry in the legend if there are any."""
-    if points:
-        places, shares = zip(*points, strict=True)
-        axes.scatter(_of_100(shares), places, label=label, **style)
-
-
-def _of_100(shares: Sequence[float]) -> list[float]:
-    return [100 * share for share in shares]
 
 
 def curves(comparison: Comparison) -> Figure:
@@ -101,17 +94,11 @@ def curves(comparison: Comparison) -> Figure:
     figure = Figure(figsize=(8.4, 3.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     for scheme, groups in keys:
-        colour = (BLUE, RED, INK, GREY)[schemes.index(scheme) % 4]
-        style: dict[str, Any] = {
-            "color": colour,
-            "marker": "o^sDv*PX"[(groups - 1) % 8],
-            "markersize": 4,
-        }
-        light = 0.35 + 0.65 * groups / most
+        colour, marker = (BLUE, RED, INK, GREY)[schemes.index(scheme) % 4], (groups - 1) % 8
+        style: dict[str, Any] = {"color": colour, "marker": "o^sDv*PX"[marker], "markersize": 4}
         label = f"{scheme}, {groups} {'group' if groups == 1 else 'groups'}"
-        right.plot(
-            *comparison.curve(scheme, groups, "map_record"), label=label, alpha=light, **style
-        )
+        line = comparison.curve(scheme, groups, "map_record")
+        right.plot(*line, label=label, alpha=0.35 + 0.65 * groups / most, **style)
         if groups == min(g for s, g in keys if s == scheme):
             left.plot(*comparison.curve(scheme, groups, "pse"), **style)
     left.set_title("one answer: PSE, any grouping")
