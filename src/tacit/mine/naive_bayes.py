@@ -14,7 +14,7 @@ the class. Intervals never assume this: they come from the table of the class an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,12 +37,11 @@ from tacit.records import PatternTable
 _STEPS = 60
 
 
-@dataclass(frozen=True, eq=False)
 class PairLogOdds:
     """Log-odds with limits from the unbiased table of class and attribute.
 
-    It has shares of (c, x), x and c, classes x categories, and the noise between the three.
-    `source` has these three as events of the cells, and the table they come from.
+    It has shares of (c, x), x and c, classes x categories, these three as events of the cells, and
+    the noise between them.
 
     By Bayes' rule, with w = P(c | x) and p = P(c),
 
@@ -61,29 +60,20 @@ class PairLogOdds:
     The estimate is shrunk towards no influence by one record that has the answer. It is finite.
     """
 
-    both: Array
-    answer: Array
-    prior: Array
-    noise: Array
-    n_records: int
-    source: tuple[Array, Estimate]
-
-    @classmethod
-    def of(cls, pair: Estimate) -> PairLogOdds:
-        """From a table of class and attribute."""
+    def __init__(self, pair: Estimate) -> None:
+        self.pair, self.n_records = pair, pair.n_records
         classes, categories = pair.value.shape
-        n, cells_of = pair.n_records, pair.value.ravel()
-        noise = n * pair.covariance + np.outer(cells_of, cells_of) - np.diag(cells_of)
-        cells = np.eye(cells_of.size).reshape(classes, categories, classes, categories)
+        n, shares = pair.n_records, pair.value.ravel()
+        cells = np.eye(shares.size).reshape(classes, categories, classes, categories)
         of_x = np.broadcast_to(cells.sum(axis=0), cells.shape)
         of_c = np.broadcast_to(cells.sum(axis=1, keepdims=True), cells.shape)
-        events = np.stack([cells, of_x, of_c], axis=2).reshape(classes, categories, 3, -1)
-        inside = np.maximum(pair.value, 0)
-        outside = np.maximum(pair.value.sum(axis=0) - pair.value, 0)
-        prior = np.broadcast_to(pair.value.sum(axis=1, keepdims=True), inside.shape)
-        prior = np.clip(prior, 0.5 / n, 1 - 0.5 / n)
-        noise = events @ noise @ np.swapaxes(events, 2, 3)
-        return cls(inside, inside + outside, prior, noise, n, (events, pair))
+        self.events = np.stack([cells, of_x, of_c], axis=2).reshape(classes, categories, 3, -1)
+        noise = n * pair.covariance + np.outer(shares, shares) - np.diag(shares)
+        self.noise = self.events @ noise @ np.swapaxes(self.events, 2, 3)
+        self.both: Array = np.maximum(pair.value, 0)
+        self.answer: Array = self.both + np.maximum(pair.value.sum(axis=0) - pair.value, 0)
+        prior = np.broadcast_to(pair.value.sum(axis=1, keepdims=True), self.both.shape)
+        self.prior: Array = np.clip(prior, 0.5 / n, 1 - 0.5 / n)
 
     @property
     def value(self) -> Array:
@@ -100,10 +90,9 @@ class PairLogOdds:
 
     def covariance(self) -> Array:
         """Covariance of all cells: the standard errors, correlated as the table is."""
-        events, pair = self.source
         w = self._likely()
-        slopes = (self._slopes(w)[:, :, None] @ events).reshape(w.size, -1)
-        linear = slopes @ pair.covariance @ slopes.T
+        slopes = (self._slopes(w)[:, :, None] @ self.events).reshape(w.size, -1)
+        linear = slopes @ self.pair.covariance @ slopes.T
         spread = np.sqrt(np.maximum(np.diagonal(linear), 0))
         scale = np.divide(self.stderr.ravel(), spread, out=np.zeros(w.size), where=spread > 0)
         covariance = linear * np.outer(scale, scale)
@@ -254,7 +243,7 @@ class NaiveBayes(Miner):
         covariance = slopes @ self._spread([target, attribute]) @ slopes.T
         axes, name = (design.schema[target], features[attribute]), f"log-odds of {target} by "
         method = f"{learnt.method}, not used for prediction" if unused else learnt.method
-        alone = PairLogOdds.of(learnt.pair_tables[attribute])
+        alone = PairLogOdds(learnt.pair_tables[attribute])
         estimate = replace(
             Estimate.of_covariance(
                 axes, value, covariance, learnt.n_records, method, name + attribute

@@ -159,12 +159,12 @@ def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estima
     return {name: replace(table, fit_of=None) for name, table in tables.items()}
 
 
+#: P(a | c) from the table of the class and an attribute.
+Conditional = Callable[[Estimate], Array]
+
+
 def _from_pairs(
-    reconstruction: Reconstruction,
-    target: str,
-    method: str,
-    prior: Array,
-    table: Callable[[Estimate], Array],
+    reconstruction: Reconstruction, target: str, method: str, prior: Array, table: Conditional
 ) -> BayesParameters:
     """The parameters with P(a | c) computed by `table` from each pair table."""
     unbiased, design = pair_tables(reconstruction, target), reconstruction.design
@@ -176,11 +176,7 @@ def _from_pairs(
 
 
 def _pairs_covariance(
-    design: Design,
-    target: str,
-    unbiased: Estimates,
-    prior: Array,
-    fitted: Mapping[str, Array],
+    design: Design, target: str, unbiased: Estimates, prior: Array, fitted: dict[str, Array]
 ) -> Array:
     """Covariance of the logits log P(c) and log P(c, a); between attributes it is not known."""
     positions = logit_positions(design, target)

@@ -284,13 +284,25 @@ class ConditionalModel:
         Bayes' rule: P(c | y) is proportional to P(c) prod_G sum_s w_s P(y_G | s, c).
         """
         block_tables = [group.tables(tables) for group in self.groups]
-        return self._posteriors(prior, block_tables, length)
+        for start in range(0, len(self.shares), length):
+            chunk = slice(start, start + length)
+            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
+            by_strategy, log_scales = zip(*map(_look_up, block_tables, codes), strict=True)
+            totals = [values.sum(axis=0) for values in by_strategy]
+            classes, logs = prior[:, None].copy(), sum(log_scales)
+            for total in totals:
+                logs = logs + _rescale(classes)
+                classes = classes * total
+            likelihood = classes.sum(axis=0)
+            with np.errstate(divide="ignore"):
+                logs = logs + np.log(likelihood)
+            shares, posterior = self.shares[chunk], ratio(classes, likelihood)
+            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
 
     def step(self, parameters: Array, alpha: float) -> EMStep:
         """One step of expectation-maximisation, with `alpha` records added to every category."""
         prior, tables = self.split(parameters)
-        block_tables = [group.tables(tables) for group in self.groups]
-        log_likelihood, classes, sums = self._expectations(prior, block_tables)
+        log_likelihood, classes, sums = self._expectations(prior, tables)
         after = self.join(classes, self._expected_tables(tables, sums, alpha))
         penalty = alpha / self.n_records * sum(np.log(t).sum() for t in self._free(tables))
         change = float(np.abs(after - parameters).max())
@@ -358,17 +370,19 @@ class ConditionalModel:
         grid = np.bincount(cells, self.shares, rows * columns).astype(np.float64)
         return grid.reshape(rows, columns)
 
-    def _expectations(
-        self, prior: Array, block_tables: list[BlockTables]
-    ) -> tuple[float, Array, list[list[Array]]]:
+    def _expectations(self, prior: Array, tables: Tables) -> tuple[float, Array, list[list[Array]]]:
         """The log-likelihood, and posteriors summed by class and by the cells of each block."""
-        if self._grid is not None and not any(vanishing for _, vanishing in block_tables[0]):
-            (one, _), (two, _) = block_tables[0]
-            log_likelihood, classes, by_block = grid_expectations(self._grid, prior, one, two)
-            return log_likelihood, classes, [by_block]
+        if self._grid is not None:
+            (one, _), (two, vanishing) = self.groups[0].tables(tables)
+            if not vanishing:
+                log_likelihood, classes, by_block = grid_expectations(self._grid, prior, one, two)
+                return log_likelihood, classes, [by_block]
         log_likelihood, classes = 0.0, np.zeros(self.n_classes)
-        sums = [[np.zeros_like(table) for table, _ in tables] for tables in block_tables]
-        for chunk in self._posteriors(prior, block_tables, CHUNK):
+        sums = [
+            [np.zeros((len(block.strategies), self.n_classes, block.n_cells)) for block in g.blocks]
+            for g in self.groups
+        ]
+        for chunk in self.posterior(prior, tables, CHUNK):
             log_likelihood += float((chunk.shares * chunk.log_likelihood).sum())
             weights = chunk.shares * chunk.classes
             classes += weights.sum(axis=1)
@@ -378,24 +392,6 @@ class ConditionalModel:
                     for row, weight in zip(chain(*total), chain(*weighted), strict=True):
                         row += np.bincount(cells, weight, row.size)
         return log_likelihood, classes, sums
-
-    def _posteriors(
-        self, prior: Array, block_tables: list[BlockTables], length: int
-    ) -> Iterator[ChunkPosterior]:
-        for start in range(0, len(self.shares), length):
-            chunk = slice(start, start + length)
-            codes = [[b.codes[chunk].astype(np.intp) for b in g.blocks] for g in self.groups]
-            by_strategy, log_scales = zip(*map(_look_up, block_tables, codes), strict=True)
-            totals = [values.sum(axis=0) for values in by_strategy]
-            classes, logs = prior[:, None].copy(), sum(log_scales)
-            for total in totals:
-                logs = logs + _rescale(classes)
-                classes = classes * total
-            likelihood = classes.sum(axis=0)
-            with np.errstate(divide="ignore"):
-                logs = logs + np.log(likelihood)
-            shares, posterior = self.shares[chunk], ratio(classes, likelihood)
-            yield ChunkPosterior(shares, logs, posterior, by_strategy, totals, codes)
 
     def _expected_tables(self, tables: Tables, sums: list[list[Array]], alpha: float) -> Tables:
         """P(x_a | c) of the expected true categories, with `alpha` records added to each."""

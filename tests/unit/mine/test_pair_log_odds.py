@@ -21,7 +21,7 @@ def found(counts: list[int], coin: Coin) -> PairLogOdds:
     cells = np.indices(SCHEMA.sizes).reshape(2, -1).T.astype(np.uint8)
     records: Array = np.repeat(cells, counts, axis=0)
     design = Design(SCHEMA, [Group([name], coin) for name in SCHEMA.names])
-    return PairLogOdds.of(reconstruct(records, design).table(SCHEMA.names))
+    return PairLogOdds(reconstruct(records, design).table(SCHEMA.names))
 
 
 def test_with_many_records_the_limits_are_normal() -> None:
@@ -84,5 +84,5 @@ def test_tables_of_pairs_have_these_limits(method: object) -> None:
     cells = np.indices(SCHEMA.sizes).reshape(2, -1).T.astype(np.uint8)
     records = np.repeat(cells, [300, 200, 100, 100, 150, 40], axis=0)
     model = NaiveBayes(design, "class", method=method).fit(records)
-    expected = PairLogOdds.of(reconstruct(records, design).table(SCHEMA.names)).interval(0.9)
+    expected = PairLogOdds(reconstruct(records, design).table(SCHEMA.names)).interval(0.9)
     np.testing.assert_array_equal(model.log_odds("answer").interval(0.9), expected)
