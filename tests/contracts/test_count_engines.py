@@ -23,7 +23,7 @@ from tacit.collect.store import Store
 from tacit.core.channel import truthful
 from tacit.errors import DataError, EngineError, FileError, TacitError
 from tacit.mine import ChowLiuTree, DecisionTree, LatentClass, NaiveBayes, model_to_json
-from tacit.models.bayes_parameters import pairs
+from tacit.models.naive_bayes import pairs
 from tacit.records import (
     PatternTable,
     count,

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from tacit.mine.pruned_trees import cost_complexity as cost_complexity
     from tacit.mine.pruned_trees import cost_complexity_path as cost_complexity_path
     from tacit.mine.pruned_trees import reduced_error as reduced_error
-    from tacit.models.bayes_parameters import likelihood as likelihood
-    from tacit.models.bayes_parameters import literal as literal
-    from tacit.models.bayes_parameters import pairs as pairs
+    from tacit.models.naive_bayes import likelihood as likelihood
+    from tacit.models.naive_bayes import literal as literal
+    from tacit.models.naive_bayes import pairs as pairs
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "tacit.mine.itemset_rules": "association_rules",
-        "tacit.models.bayes_parameters": "likelihood literal pairs",
+        "tacit.models.naive_bayes": "likelihood literal pairs",
         "tacit.mine.chow_liu_tree": "ChowLiuTree",
         "tacit.mine.decision_tree": "DecisionTree",
         "tacit.mine.error_control": "FalseDiscovery FamilyWise PlainThreshold",

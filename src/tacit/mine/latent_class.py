@@ -31,8 +31,8 @@ from tacit.mine.argument_checks import check_positive, check_whole
 from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.models import latent_classes
-from tacit.models.conditional_model import Tables
 from tacit.models.latent_classes import LatentFit, LatentModel, Search
+from tacit.models.naive_bayes import Tables
 from tacit.output.number_text import UNKNOWN, number_of
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct

@@ -30,8 +30,8 @@ from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, nodes_of, tree_of
-from tacit.models.bayes_parameters import BayesParameters
 from tacit.models.dependence_tree import TreeEdge
+from tacit.models.naive_bayes import BayesParameters
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.reconstruction import Estimate

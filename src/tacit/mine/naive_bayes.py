@@ -1,6 +1,6 @@
 """NaiveBayes: a classifier learnt from reported records, for any design.
 
-Reported records are counted once; `method` (see `bayes_parameters`) then finds P(c) and P(a | c).
+Reported records are counted once; `method` (see `models.naive_bayes`) then finds P(c) and P(a | c).
 Without a design it learns from undisguised records, as scikit-learn's CategoricalNB does.
 
     log-odds(c, x) = log P(x | c) - log P(x | not c)
@@ -27,7 +27,7 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_positive
 from tacit.mine.miner import Miner
-from tacit.models import bayes_parameters as bayes
+from tacit.models import naive_bayes as bayes
 from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.interval import Interval, check_level

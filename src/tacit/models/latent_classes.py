@@ -30,7 +30,7 @@ from scipy.linalg import block_diag
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
-from tacit.models.conditional_model import CHUNK, ConditionalModel, GroupBlocks, Tables
+from tacit.models.naive_bayes import CHUNK, ConditionalModel, GroupBlocks, Tables
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.models.units import UnitLayout
 from tacit.reconstruction.likelihood import Convergence, squarem

@@ -16,8 +16,8 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, related, truthful
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin
-from tacit.models import conditional_model
-from tacit.models.conditional_model import ConditionalModel, Tables
+from tacit.models import naive_bayes as conditional_model
+from tacit.models.naive_bayes import ConditionalModel, Tables
 from tacit.records import PatternTable, count
 from tests.support.families import CASES, Case
 from tests.support.grids import pairwise

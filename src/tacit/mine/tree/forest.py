@@ -31,8 +31,7 @@ from tacit.mine.tree import likelihood as joint
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, Tree, grow_nodes
 from tacit.mine.tree.tables import TreeReports
-from tacit.models.bayes_parameters import likelihood
-from tacit.models.conditional_model import CHUNK, ConditionalModel, Tables
+from tacit.models.naive_bayes import CHUNK, ConditionalModel, Tables, likelihood
 from tacit.reconstruction import Reconstruction
 from tacit.records import PatternTable, Progress
 
@@ -161,7 +160,7 @@ class RecordPosterior:
     It has P(c | y), cumulated, classes x patterns, and the posteriors of the groups.
 
     A report gives P(c | y), the strategy s of each group's coin, P(s | c, y_G), and the true
-    answers of each unit, P(x_u | c, s, y_u), all by Bayes' rule (see `conditional_model`). A record
+    answers of each unit, P(x_u | c, s, y_u), all by Bayes' rule (`models.naive_bayes`). A record
     is drawn in this order. Where the coin probably kept the answers, the draw is the report, so
     that dependences beyond naive Bayes are kept too; where it did not, the draw comes from the
     model (multiple imputation: Rubin, 1987).

@@ -27,7 +27,7 @@ from tacit.mine.tree import growth
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import GrowthSettings, Tree
 from tacit.mine.tree.tables import TreeReports
-from tacit.models.bayes_parameters import class_dependence, projected_prior, shrunk_table
+from tacit.models.naive_bayes import class_dependence, projected_prior, shrunk_table
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem
 from tacit.records import PatternTable
