@@ -59,7 +59,14 @@ def new(
     """
     coin = related(theta)
     check_apart(out, data)
-    frame = _chosen(read_frame(data), columns)
+    frame = read_frame(data)
+    names = frame.column_names if columns is None else split(columns, frame.column_names)
+    for name in names:
+        if name not in frame.column_names:
+            raise SchemaError(unknown("column", name, frame.column_names))
+        if names.count(name) > 1:
+            raise SchemaError(f"the column {name!r} is named twice; name each column once")
+    frame = frame.select(names)
     numeric = [n for n in frame.column_names if is_numeric(frame[n])]
     rules = {n: quantiles(bins) for n in numeric if bins and len(frame[n].unique()) > bins}
     schema = Schema.infer(frame, bins=rules, missing="missing")
@@ -72,16 +79,6 @@ def new(
 def _require_reconstructable(design: Design) -> None:
     for group in design.groups:
         design.channel(group.attributes).require_reconstructable()
-
-
-def _chosen(frame: Any, columns: str | None) -> Any:
-    names = frame.column_names if columns is None else split(columns, frame.column_names)
-    for name in names:
-        if name not in frame.column_names:
-            raise SchemaError(unknown("column", name, frame.column_names))
-        if names.count(name) > 1:
-            raise SchemaError(f"the column {name!r} is named twice; name each column once")
-    return frame.select(names)
 
 
 def _parts(design: Design) -> str:

@@ -68,12 +68,19 @@ def estimate(
     tables = [split(names, schema.names) for names in table or []]
     events = [event(text, schema) for text in where or []]
     columns = other_names([given], schema)
-    groups = _given(given, [*schema.names, *columns], bool(events), bool(tables))
+    if given is not None and events and tables:
+        raise DataError("--given goes with --table or with --where, not with both; ask one by one")
+    group_names, condition = (None, given) if events else (given, None)
+    known = [*schema.names, *columns]
+    groups = [] if group_names is None else split(group_names, known)
+    for name in groups:
+        if "=" in (group_names or "") and name not in known:
+            raise DataError(f"--given: {name!r} is a condition, which goes with --where")
     if not tables and not events:
         tables = [[name] for name in schema.names if name not in groups]
     # All errors in the options come before a long file is counted.
-    within = [name for name in groups if name in schema]
-    for names in [*([*within, *names] for names in tables), *map(list, events)]:
+    disguised = [name for name in groups if name in schema]
+    for names in [*([*disguised, *names] for names in tables), *map(list, events)]:
         design.channel(design.jointly_reported(names)).require_reconstructable()
     if method not in METHODS:
         raise DataError(unknown("method", method, METHODS))
@@ -81,9 +88,8 @@ def estimate(
         raise DataError(
             f"--where is estimated by inversion; leave out --method {method} or ask for a --table"
         )
-    conditional = given is not None and bool(events)
-    if conditional and not columns:
-        event(given or "", schema, "--given")
+    if condition is not None and not columns:
+        event(condition, schema, "--given")
     if bounds and not (events and given is None and out is None):
         raise DataError("--bounds goes with --where, and without --given and --out")
     check_out(out, records.data)
@@ -92,27 +98,12 @@ def estimate(
         bounded = show.Several([rec.bounds(allowed) for allowed in events], "bounds")
         output.show(bounded, output.level, tacit="bounds", version=1, design=design.fingerprint)
         return
-    condition = event(given or "", rec.design.schema, "--given") if conditional else None
+    within = None if condition is None else event(condition, rec.design.schema, "--given")
     estimates = [rec.table(names, METHODS[method], groups or None) for names in tables]
-    estimates += [rec.probability(allowed, condition) for allowed in events]
+    estimates += [rec.probability(allowed, within) for allowed in events]
     if out is not None:
         write_frame(out, pa.table(estimate_columns(estimates, output.level)))
     output.show_estimates("estimates", design.fingerprint, estimates)
-
-
-def _given(text: str | None, columns: list[str], events: bool, tables: bool) -> list[str]:
-    """The attributes and columns of --given that group tables; none for events."""
-    if text is None:
-        return []
-    if events and tables:
-        raise DataError("--given goes with --table or with --where, not with both; ask one by one")
-    if events:
-        return []
-    names = split(text, columns)
-    for name in names:
-        if "=" in text and name not in columns:
-            raise DataError(f"--given: {name!r} is a condition, which goes with --where")
-    return names
 
 
 # `tacit compare`: the share of an event in two groups, with difference, ratio and odds ratio.

@@ -66,7 +66,7 @@ def naive_bayes(
         )
         for cell in log_odds
     ]
-    interval = f"{show.percent(output.level)} interval"
+    interval = f"{100 * output.level:g} % interval"
     heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
     tables = [model.prior().to_table(output.level), Table(heads, rows, align="lllrrr")]
     files.write_text(out, mine.model_to_json(model), private=True)

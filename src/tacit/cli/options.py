@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from tacit.reconstruction import Estimate
 
 
-def _checked_level(level: float) -> float:
-    check_level(level)
-    return level
-
-
 @dataclass(frozen=True)
 class Format:
     """The format of what is printed."""
@@ -53,7 +48,7 @@ class Format:
 class Output(Format):
     """The format, and the confidence of intervals."""
 
-    level: float = Option(0.95, help="Confidence of the intervals.", callback=_checked_level)
+    level: float = Option(0.95, help="Confidence of the intervals.", callback=check_level)
 
     def show_estimates(
         self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any

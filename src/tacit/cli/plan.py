@@ -45,11 +45,6 @@ class WishOptions:
     )
     attribute: str | None = Option(None, help="Plan for this question only.")
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The options that are given."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
 
 def plan(
     *,
@@ -125,10 +120,11 @@ def plan(
         "categories": categories,
         "level": output.level,
     }
+    goals = {name: value for name, value in asdict(wishes).items() if value is not None}
     if compare is None:
-        result: Any = planner.plan(given, **wishes.given, **common)
+        result: Any = planner.plan(given, **goals, **common)
     else:
-        for name in wishes.given:
+        for name in goals:
             raise DataError(
                 f"{typed(name)}: --compare shows privacy against --respondents or --width only"
             )

@@ -214,11 +214,6 @@ def json_text(content: dict[str, Any]) -> str:
     return json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def percent(level: float) -> str:
-    """A confidence level in percent."""
-    return f"{100 * level:g} %"
-
-
 @contextmanager
 def progress(what: str) -> Iterator[Callable[..., None]]:
     """A progress bar on standard error, on a terminal and after a second of work.

@@ -89,7 +89,7 @@ def _checks(rows: Rows) -> list[report.Check]:
 
 
 def _charts(rows: Rows) -> list[report.Chart]:
-    level = ("commonest class", experiments.commonest(experiments.first_records()[0]))
+    level = experiments.commonest()
 
     def curve(name: str, y: str, said: str = "") -> report.Curve:
         """A curve of one procedure, with a gap at theta = 1/2."""

@@ -53,10 +53,10 @@ def divided() -> tuple[Codes, Codes]:
     return codes[:size], codes[size:]
 
 
-def commonest(codes: Codes) -> float:
-    """The share of the commoner class."""
-    share = float(codes[:, -1].mean())
-    return max(share, 1 - share)
+def commonest() -> tuple[str, float]:
+    """The share of the commoner class, with its name for charts."""
+    share = float(first_records()[0][:, -1].mean())
+    return "commonest class", max(share, 1 - share)
 
 
 TARGET = TARGETS["adult"]

@@ -130,7 +130,7 @@ def _groups(groups: int) -> str:
 
 
 def _charts(rows: Rows, privacy: Rows) -> list[report.Chart]:
-    level = ("commonest class", experiments.commonest(experiments.first_records()[0]))
+    level = experiments.commonest()
     charts = []
     for tree in CRITERIA.values():
         curves = []

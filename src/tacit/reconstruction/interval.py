@@ -292,11 +292,12 @@ class Interval(NamedTuple):
     upper: Array
 
 
-def check_level(level: float) -> None:
-    """A confidence level lies strictly between 0 and 1."""
+def check_level(level: float) -> float:
+    """A confidence level, which lies strictly between 0 and 1."""
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not number or not 0 < level < 1 - 1e-15:
         raise DataError(f"the confidence level must lie between 0 and 1, got {level!r}")
+    return level
 
 
 def normal_interval(value: Array, stderr: Array, level: float, df: float = math.inf) -> Interval:
