@@ -255,10 +255,8 @@ def revealed(design: Design) -> Iterator[str]:
     for what, names in (("income", ["income"]), ("all five", design.schema.names)):
         channel = design.channel(names)
         times = math.ceil(channel.ratio) if channel.ratio is not None else math.inf
-        yield (
-            f"{what}: epsilon {rounding.epsilon(channel.epsilon)}, so a report changes the odds "
-            f"at most {times}-fold"
-        )
+        epsilon = rounding.epsilon(channel.epsilon)
+        yield f"{what}: epsilon {epsilon}, so a report changes the odds at most {times}-fold"
 
 
 def disclosure(design: Design, rec: Reconstruction, true_counts: PatternTable) -> Iterator[str]:

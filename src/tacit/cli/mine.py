@@ -57,15 +57,11 @@ def naive_bayes(
     content = summaries.bayes_summary(model, output.level)
     log_odds = content["log_odds"]
     columns = {name: [cell[name] for cell in log_odds] for name in log_odds[0]}
-    rows = [
-        (
-            *(str(cell[name]) for name in ("class", "attribute", "category")),
-            decimals(cell["estimate"], cell["stderr"]),
-            decimals(cell["stderr"]),
-            span(cell["lower"], cell["upper"]),
-        )
-        for cell in log_odds
-    ]
+    rows = []
+    for cell in log_odds:
+        labels = [str(cell[name]) for name in ("class", "attribute", "category")]
+        numbers = decimals(cell["estimate"], cell["stderr"]), decimals(cell["stderr"])
+        rows.append((*labels, *numbers, span(cell["lower"], cell["upper"])))
     interval = f"{100 * output.level:g} % interval"
     heads = ("log-odds of", "attribute", "category", "estimate", "std. error", interval)
     tables = [model.prior().to_table(output.level), Table(heads, rows, align="lllrrr")]
@@ -134,10 +130,9 @@ def tree(
     validation = None if prune is None else records.counted(prune)
     estimated_on = None
     if honest is not None:  # always the same records are kept out
+        rng = np.random.default_rng(0)
         try:
-            estimated_on, patterns = mine.split_records(
-                patterns, design, np.random.default_rng(0), honest
-            )
+            estimated_on, patterns = mine.split_records(patterns, design, rng, honest)
         except DataError as error:
             raise DataError(f"--honest: {error}") from None
     grown = mine.DecisionTree(design, target, criterion, caution, max_depth).fit(patterns)
@@ -270,21 +265,14 @@ def rules(
     allowed = None if items is None else event(items, design.schema, "--items")
     rates = {"fdr": mine.FalseDiscovery, "familywise": mine.FamilyWise}
     error_control = rates[control](error) if control in rates else mine.PlainThreshold()
+    limits: Any = {"items": allowed, "max_length": max_length, "control": error_control}
     as_json = out is not None and out.suffix.lower() == ".json"
     (files.check_apart if as_json else files.check_out)(out, *records.files)
     patterns, others = records.counted(), None
     if split:
         patterns, others = mine.split_records(patterns, design, np.random.default_rng(seed))
     with show.progress("mining") as tell:
-        itemsets = mine.itemsets(
-            patterns,
-            design,
-            min_support,
-            items=allowed,
-            max_length=max_length,
-            control=error_control,
-            progress=tell,
-        )
+        itemsets = mine.itemsets(patterns, design, min_support, progress=tell, **limits)
     if others is not None:
         itemsets = itemsets.estimated_on(others)
     mined = mine.association_rules(itemsets, min_confidence)
@@ -334,14 +322,13 @@ def clusters(
         model.fit(patterns, progress=tell)
     content = summaries.classes_summary(model, output.level)
     if table is not None:
-        files.write_frame(table, pa.table(model.profiles_.columns(output.level)))
+        files.write_frame(table, pa.table(content["profiles"]))
     files.write_text(out, mine.model_to_json(model), private=True)
     profiles = model.profiles_.to_table()
     output.say(f"wrote {out}: {profiles.title}\n")
     tables = [latent_class.selection_table(model.selection_)] if model.selection_ else []
     tables.append(replace(profiles, title=""))
-    columns = model.profiles_.columns(output.level)
-    output.show(show.Printout(content, tables, columns))
+    output.show(show.Printout(content, tables, content["profiles"]))
 
 
 # tacit mine joint
@@ -385,7 +372,7 @@ def joint(
     files.write_text(out, mine.model_to_json(model), private=True)
     if synthesize is not None and records is not None:
         write_synthetic(model, synthesize, records, seed)
-    tree, notes = model.model_, [*model.notes(), *fidelity.notes()]
+    tree = model.model_
     content = {
         "tacit": "chow-liu-tree-summary",
         "version": 1,
@@ -394,7 +381,7 @@ def joint(
         "error": tree.error,
         "edges": tree.edge_columns(),
         "fidelity": fidelity.to_dict(),
-        "notes": notes,
+        "notes": [*model.notes(), *fidelity.notes()],
     }
     edges = tree.to_table()
     output.say(f"wrote {out}: {edges.title}\n")

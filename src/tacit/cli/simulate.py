@@ -143,9 +143,14 @@ def simulate(
 
     Example: [bold]tacit survey simulate published.json --database trial.db[/bold]
     """
+    from tacit.collect.settings import settings
+
     published = read_published(file)
-    # The address of the survey's page is good, too.
-    address = url.partition("/s/")[0].rstrip("/") if url else _address()
+    if not url:  # where `tacit serve` listens on this machine by the environment's settings
+        chosen = settings({})
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
+        url = f"http://{host}:{chosen.port}"
+    address = url.partition("/s/")[0].rstrip("/")  # the address of the survey's page is good, too
     rng = np.random.default_rng(seed)
     true = made_up(published, respondents, rng)
     _answer(published, database, address, true, rng)
@@ -204,12 +209,3 @@ def _answer(
                 f"{address}: stores answers in another database; one made-up answer is there now"
             )
         send(address, published, reported[1:], None if tokens is None else tokens[1:])
-
-
-def _address() -> str:
-    """Where `tacit serve` listens on this machine with the settings of the environment."""
-    from tacit.collect.settings import settings
-
-    chosen = settings({})
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
-    return f"http://{host}:{chosen.port}"

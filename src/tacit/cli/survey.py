@@ -13,6 +13,7 @@ from typer import Argument, Option, echo
 from tacit import survey as surveys
 from tacit.cli import commands, show
 from tacit.cli.arguments import AsJson, DatabaseOption, ModelFile, PublishedFile, open_store
+from tacit.cli.notes import note
 from tacit.cli.options import Format
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
@@ -184,11 +185,7 @@ def export(
         files.write_text(texts, Table(("question", "text"), free_texts).csv(), private=True)
         echo(f"wrote {texts}: {number_of(len(free_texts), 'text')}")
     if state.open:
-        echo(
-            "note: the survey is open; comparing two exports reveals which records arrived "
-            "in between",
-            err=True,
-        )
+        note("the survey is open; comparing two exports reveals which records arrived in between")
 
 
 # tacit survey round
