@@ -155,12 +155,11 @@ def issue_token(visit: PageVisit) -> Response:
     return show_account(visit, secret)
 
 
-def revoke_token(visit: PageVisit) -> Response:
+def revoke_token(visit: PageVisit) -> None:
     """Revoke a token; it stops working at once."""
     number = visit.request.path_params["number"]
     if visit.studio.accounts.revoke_token(visit.person.id, number):
         visit.record("token revoked", str(number))
-    return RedirectResponse("/account", 303)
 
 
 def show_members(visit: PageVisit, link: str | None = None) -> Response:
@@ -203,12 +202,6 @@ def revoke_invitation(visit: PageVisit) -> None:
     if not visit.studio.accounts.revoke_invitation(number, visit.key):
         raise RefusalError(site.NOT_FOUND)
     visit.record("invitation revoked", visit.survey.title)
-
-
-def revoke(visit: PageVisit) -> Response:
-    """Revoke an invitation; its link stops working at once."""
-    revoke_invitation(visit)
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
 
 
 def show_accounts(visit: PageVisit, problem: str | None = None) -> Response:
@@ -296,12 +289,11 @@ def add_passkey(visit: PageVisit) -> Answer:
     return {"to": "/account"}
 
 
-def remove_passkey(visit: PageVisit) -> Response:
+def remove_passkey(visit: PageVisit) -> None:
     """Remove a passkey; it stops working at once."""
     number = visit.request.path_params["number"]
     if visit.studio.passkeys.remove(visit.person.id, number):
         visit.record("passkey removed", str(number))
-    return RedirectResponse("/account", 303)
 
 
 def passkey_sign_in_options(visit: PageVisit) -> Answer:
@@ -325,6 +317,9 @@ def _site_origin(visit: PageVisit) -> SiteOrigin:
     return SiteOrigin(site.origin_of(visit.request), visit.studio.address is not None)
 
 
+_SURVEY, _NUMBER = "/surveys/{survey}", "{number:int}"
+_TOKEN, _PASSKEY = f"/account/tokens/{_NUMBER}", f"/account/passkeys/{_NUMBER}"
+_MEMBERS, _REVOKE = f"{_SURVEY}/members", f"{_SURVEY}/invitations/{_NUMBER}/revoke"
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/set-up/{token}", Right.EVERYONE, show_set_up),
@@ -335,16 +330,18 @@ ROUTES = (
     PageRoute("GET", "/account", Right.PERSON, show_account),
     PageRoute("POST", "/account/password", Right.PERSON, change_password),
     PageRoute("POST", "/account/tokens", Right.PERSON, issue_token),
-    PageRoute("POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token),
+    PageRoute(
+        "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token, then="/account"
+    ),
     PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
     PageRoute("POST", "/accounts/{number:int}", Right.ADMINISTRATOR, change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
-    PageRoute("GET", "/surveys/{survey}/members", Role.OWNER, show_members),
-    PageRoute("POST", "/surveys/{survey}/members", Role.OWNER, change_members),
-    PageRoute("POST", "/surveys/{survey}/invitations/{number:int}/revoke", Role.OWNER, revoke),
+    PageRoute("GET", _MEMBERS, Role.OWNER, show_members),
+    PageRoute("POST", _MEMBERS, Role.OWNER, change_members),
+    PageRoute("POST", _REVOKE, Role.OWNER, revoke_invitation, then=_MEMBERS),
     PageRoute("POST", "/account/passkeys/options", Right.PERSON, passkey_options),
     PageRoute("POST", "/account/passkeys", Right.PERSON, add_passkey, status=201),
-    PageRoute("POST", "/account/passkeys/{number:int}/remove", Right.PERSON, remove_passkey),
+    PageRoute("POST", f"{_PASSKEY}/remove", Right.PERSON, remove_passkey, then="/account"),
     PageRoute("POST", "/sign-in/passkey/options", Right.EVERYONE, passkey_sign_in_options),
     PageRoute("POST", "/sign-in/passkey", Right.EVERYONE, sign_in_with_passkey),
 )

@@ -8,7 +8,7 @@ see `tacit.survey.device_model`. The estimated share of yes is the accuracy on t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -106,21 +106,17 @@ def _described(model: mine.DecisionTree | mine.NaiveBayes, texts: _Texts) -> dic
             "prior": _whole(model.class_log_prior_).tolist(),
             "tables": [table.tolist() for table in used.values()],
         }
-        return {"questions": texts.questions(used), "scores": scores}
+        return {"questions": [*map(texts.question, used)], "scores": scores}
     tree, schema = model.tree_, model.view().schema
     names = [schema.names[a] for a in np.unique(tree.attribute[tree.attribute != NONE])]
     nodes: list[dict[str, Any]] = []
     for attribute, child, label in zip(tree.attribute, tree.child, tree.label, strict=True):
         if attribute == NONE:
-            nodes.append({"category": str(_categories(model)[label])})
+            nodes.append({"category": str(model.classes_[label])})
         else:
             question = schema.attributes[attribute]
             nodes.append({"question": question.name, "to": child[: question.size].tolist()})
-    return {"questions": texts.questions(names), "tree": nodes}
-
-
-def _categories(model: mine.DecisionTree) -> list[Any]:
-    return list(model.classes_.tolist())
+    return {"questions": [*map(texts.question, names)], "tree": nodes}
 
 
 def _whole(logs: Array) -> Any:
@@ -147,10 +143,6 @@ class _Texts:
         }
         return texts if len(texts) > 1 else next(iter(texts.values()))
 
-    def questions(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """The questions of these attributes."""
-        return [self.question(name) for name in names]
-
     def question(self, name: str) -> dict[str, Any]:
         """The question of an attribute as one with a list of answers.
 
@@ -159,13 +151,13 @@ class _Texts:
         question, attribute = self._of[name]
         categories = [str(category) for category in attribute.categories]
         labels = {**self._survey.labels, **question.labels}
-        labelled = [c for c in categories if c in labels]
+
+        def label(category: str) -> Any:
+            return self.made(lambda language, _: self._survey.label(question, category, language))
+
         return {
             "name": name,
             "text": self.made(lambda code, _: self._survey.attribute_texts(code, " – ")[name]),
             "categories": categories,
-            "labels": {c: self._label(question, c) for c in labelled},
+            "labels": {category: label(category) for category in categories if category in labels},
         }
-
-    def _label(self, question: Any, category: str) -> Any:
-        return self.made(lambda language, _: self._survey.label(question, category, language))

@@ -21,7 +21,7 @@ from tacit.studio.release import next_release_at
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
-_TABLE = ("row", "column")
+_TABLE = ("row", "column"), ("layer",)
 READY, LEARNING, FAILED = "ready", "learning", "failed"
 #: What is shown of a model; none of it has a figure of a small group.
 _SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
@@ -51,7 +51,9 @@ def survey_table(visit: PageVisit) -> Answer:
     Small groups have no numbers.
     """
     release = visit.comparable_release()
-    row, column, layer = (visit.request.query_params.get(key, "") for key in (*_TABLE, "layer"))
+    row, column, layer = (
+        visit.request.query_params.get(key, "") for key in ("row", "column", "layer")
+    )
     table = group_table(release, row, [layer, column] if layer else [column])
     head = {"row": row, "column": column, "layer": layer or None}
     return {**head, "records": release.counts.n_records, **table.to_dict()}
@@ -94,36 +96,31 @@ def _invitation(invitation: Any) -> dict[str, Any]:
         "id": invitation.id,
         "role": invitation.role.name.lower(),
         "by": invitation.by,
-        "works_until": _iso(invitation.expires),
+        "works_until": utc_text(invitation.expires).replace(" ", "T") + "Z",
     }
-
-
-def duplicate_survey(visit: PageVisit) -> Answer:
-    """Make a draft with the content of a published survey."""
-    return _draft(draft_pages.draft_of_survey(visit))
 
 
 def list_drafts(visit: PageVisit) -> Answer:
     """The drafts of the account."""
-    return {"drafts": [*map(_head, visit.studio.own_drafts(visit.person))]}
+    return {"drafts": [draft.head for draft in visit.studio.own_drafts(visit.person)]}
 
 
-def new_draft(visit: PageVisit) -> Answer:
+def new_draft(visit: PageVisit) -> Draft:
     """Make a draft of the text of a survey file; it may have problems."""
-    return _draft(draft_pages.new_draft(visit, visit.text("text")))
+    return draft_pages.new_draft(visit, visit.text("text"))
 
 
-def show_draft(visit: PageVisit) -> Answer:
+def show_draft(visit: PageVisit) -> Draft:
     """A draft with its text, its version and its problems."""
-    return _draft(visit.draft)
+    return visit.draft
 
 
-def save_draft(visit: PageVisit) -> Answer:
+def save_draft(visit: PageVisit) -> Draft:
     """Save a text over the version that it was made from; 409 if there is a newer one."""
     version = visit.json.get("version")
     if type(version) is not int or not 0 < version <= site.LARGEST_NUMBER:
         raise DataError("version must be the whole number that was read with the text")
-    return _draft(draft_pages.saved_text(visit, visit.text("text"), version))
+    return draft_pages.saved_text(visit, visit.text("text"), version)
 
 
 def check_draft(visit: PageVisit) -> Answer:
@@ -191,30 +188,11 @@ def _described(model: StoredModel) -> dict[str, Any]:
     }
 
 
-def _draft(draft: Draft) -> dict[str, Any]:
-    return _head(draft) | {"text": draft.text, "problems": draft.document.problems}
-
-
-def _head(draft: Draft) -> dict[str, Any]:
-    """What is known of a draft without parsing its text."""
-    return {
-        "id": draft.id,
-        "title": draft.title,
-        "version": draft.version,
-        "saved_at": _iso(draft.changed),
-        "saved_by": draft.changed_by,
-        "published": draft.published,
-    }
-
-
-def _iso(seconds: float) -> str:
-    """A time as programs expect it."""
-    return utc_text(seconds).replace(" ", "T") + "Z"
-
-
 _SURVEY, _DRAFT = "/api/surveys/{survey}", "/api/drafts/{draft}"
-_INVITATIONS, _MODELS = f"{_SURVEY}/invitations", f"{_SURVEY}/models"
-_MODEL = f"{_MODELS}/{{model}}"
+_SNAPSHOT, _INVITATIONS, _MODELS = (
+    f"{_SURVEY}/{name}" for name in ("snapshot", "invitations", "models")
+)
+_INVITATION, _MODEL = f"{_INVITATIONS}/{{number:int}}", f"{_MODELS}/{{model}}"
 _route = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The routes of this module with the rights that they need, the names of the schemas of their
 #: answers, their status, and the names of the schemas of their bodies.
@@ -223,26 +201,14 @@ ROUTES = (
     _route("GET", _SURVEY, Role.VIEWER, survey_status, "Survey"),
     _route("DELETE", _SURVEY, Role.OWNER, draft_pages.deleted_survey, None, 204, "Confirmation"),
     _route("GET", f"{_SURVEY}/results", Role.VIEWER, survey_pages.estimates_json, "Results"),
-    _route(
-        *("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table"),
-        query=_TABLE,
-        optional=("layer",),
-    ),
+    _route("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table", 200, None, *_TABLE),
     _route("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
-    _route(
-        "POST", f"{_SURVEY}/snapshot", Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"
-    ),
+    _route("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
     _route("POST", f"{_SURVEY}/links", Role.OWNER, new_links, "Links", 201, "NewLinks"),
     _route("GET", _INVITATIONS, Role.OWNER, list_invitations, "Invitations"),
     _route("POST", _INVITATIONS, Role.OWNER, new_invitation, "NewInvitation", 201, "Invite"),
-    _route(
-        "DELETE",
-        f"{_INVITATIONS}/{{number:int}}",
-        Role.OWNER,
-        account_pages.revoke_invitation,
-        status=204,
-    ),
-    _route("POST", f"{_SURVEY}/draft", Role.OWNER, duplicate_survey, "Draft", 201),
+    _route("DELETE", _INVITATION, Role.OWNER, account_pages.revoke_invitation, status=204),
+    _route("POST", f"{_SURVEY}/draft", Role.OWNER, draft_pages.draft_of_survey, "Draft", 201),
     _route("GET", "/api/plan", Right.SIGNED_IN, plan_json, "Plan", optional=FIELDS),
     _route("GET", "/api/drafts", Right.SIGNED_IN, list_drafts, "Drafts"),
     _route("POST", "/api/drafts", Right.AUTHOR, new_draft, "Draft", 201, "SurveyText"),
@@ -256,15 +222,7 @@ ROUTES = (
     _route("POST", _MODELS, Role.ANALYST, learn_model, "Model", 202, "NewModel"),
     _route("GET", _MODEL, Role.VIEWER, show_model, "Model"),
     _route("DELETE", _MODEL, Role.OWNER, model_pages.deleted, status=204),
-    _route(
-        "POST",
-        f"{_MODEL}/round",
-        Role.OWNER,
-        publish_round,
-        "Published",
-        201,
-        "NewRound",
-    ),
+    _route("POST", f"{_MODEL}/round", Role.OWNER, publish_round, "Published", 201, "NewRound"),
 )
 
 
@@ -318,7 +276,7 @@ _SURVEY_NAMES = "slug title open records role"
 _CELL_NAMES = "layer column row low high"
 _MODEL_NAMES = "title request made by records accuracy"
 _DRAFT_NAMES = "id title version saved_at saved_by published"
-_INVITATION = {"id": _WHOLE, "role": {"enum": _ROLES}}
+_INVITED = {"id": _WHOLE, "role": {"enum": _ROLES}}
 _QUESTION = _object(
     "name text missing effective", answers=_list(_object("label share low high reported"))
 )
@@ -356,8 +314,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         ),
     },
     "Links": _object("", links=_list(_TEXT)),
-    "Invitations": _object("", invitations=_list(_object("by works_until", **_INVITATION))),
-    "NewInvitation": _object("by works_until link", **_INVITATION),
+    "Invitations": _object("", invitations=_list(_object("by works_until", **_INVITED))),
+    "NewInvitation": _object("by works_until link", **_INVITED),
     "Drafts": _object("", drafts=_list(_object(_DRAFT_NAMES))),
     "Draft": _object(f"{_DRAFT_NAMES} text problems"),
     "Problems": _object("problems"),
@@ -388,7 +346,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
-_FORM = "application/x-www-form-urlencoded"
+_FORM, _BYTES = "application/x-www-form-urlencoded", "application/octet-stream"
 _PEOPLE_ONLY = (Right.PERSON, Right.ADMINISTRATOR)
 _ABOUT = (
     "Addresses below /api/ are for programs: JSON, and problem details (RFC 9457) for errors. The "
@@ -428,7 +386,7 @@ def _operation(page: PageRoute) -> dict[str, Any]:
         "x-needs": page.needs.value if isinstance(page.needs, Right) else page.needs.name.lower(),
         "parameters": _parameters(page),
         "responses": _responses(page, for_programs),
-        "security": _security(page),
+        "security": [{scheme: []} for scheme in _schemes(page.needs)],
     }
     if page.body is not None:
         content = {"application/json": {"schema": _reference(page.body)}}
@@ -439,41 +397,37 @@ def _operation(page: PageRoute) -> dict[str, Any]:
 
 
 def _parameters(page: PageRoute) -> list[dict[str, Any]]:
+    kinds = {"int": {"type": "integer"}}
     parameters = [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "schema": {"type": "integer" if kind == "int" else "string"},
-        }
+        {"name": name, "in": "path", "required": True, "schema": kinds.get(kind, _TEXT)}
         for name, kind in _PARAMETER.findall(page.path)
     ]
-    for name in (*page.query, *page.optional):
-        query = {"in": "query", "required": name in page.query, "schema": {"type": "string"}}
-        parameters.append({"name": name, **query})
-    return parameters
+    return parameters + [
+        {"name": name, "in": "query", "required": name in page.query, "schema": _TEXT}
+        for name in (*page.query, *page.optional)
+    ]
 
 
 def _responses(page: PageRoute, for_programs: bool) -> dict[str, Any]:
     problem = {"description": "Refused.", "content": {PROBLEM: {"schema": _reference("Problem")}}}
     done: dict[str, Any] = {"description": "Done."}
+    responses = {str(page.status): done, "4XX": problem}
     if page.answer is not None:
         done["content"] = {"application/json": {"schema": _reference(page.answer)}}
     elif not for_programs and page.method == "GET":
         end = page.path.rpartition(".")[2] if "." in page.path else "html"
-        kind = site.MEDIA_TYPES.get(end, "application/octet-stream").partition(";")[0]
-        done["content"] = {kind: {}}
+        done["content"] = {site.MEDIA_TYPES.get(end, _BYTES).partition(";")[0]: {}}
     elif not for_programs:
-        return {"200": done, "303": {"description": "Done; see another page."}, "4XX": problem}
-    return {str(page.status): done, "4XX": problem}
-
-
-def _security(page: PageRoute) -> list[dict[str, list[str]]]:
-    if page.needs is Right.EVERYONE:
-        return []
-    session: list[dict[str, list[str]]] = [{"session": []}]
-    return session if page.needs in _PEOPLE_ONLY else [{"token": []}, *session]
+        responses |= {"200": done, "303": {"description": "Done; see another page."}}
+    return responses
 
 
 def _reference(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _schemes(needs: Right | Role) -> tuple[str, ...]:
+    """How a request may say who makes it."""
+    if needs is Right.EVERYONE:
+        return ()
+    return ("session",) if needs in _PEOPLE_ONLY else ("token", "session")

@@ -39,12 +39,7 @@ class StudioConnection:
     def estimates(self, slug: str) -> Any:
         """A row per answer: its estimated share, the 95 % interval, the share of the reports."""
         rows = [
-            {
-                "question": question["name"],
-                "text": question["text"],
-                "answer": answer["label"],
-                **answer,
-            }
+            {"question": question["name"], **question, **answer, "answer": answer["label"]}
             for question in self._json(f"surveys/{_segment(slug)}/estimates.json")["questions"]
             for answer in question["answers"]
         ]

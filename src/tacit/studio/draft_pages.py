@@ -34,15 +34,15 @@ def show_drafts(visit: PageVisit) -> Response:
     return visit.page("drafts.html", drafts=visit.studio.own_drafts(visit.person))
 
 
-def create(visit: PageVisit) -> Response:
+def create(visit: PageVisit) -> Draft:
     """Make a draft: empty with a title, or the example."""
     title = " ".join(visit.text("title").split())
     if visit.form.get("from") == "example":
-        return _opened(new_draft(visit, example()))
+        return new_draft(visit, example())
     if not title:
         raise DataError("give the new survey a title")
     empty = {"title": title, "languages": ["en"], "questions": [], "groups": []}
-    return _opened(new_draft(visit, to_yaml(empty)))
+    return new_draft(visit, to_yaml(empty))
 
 
 def show_draft(visit: PageVisit, status: int = 200) -> Response:
@@ -65,14 +65,14 @@ def show_text(visit: PageVisit) -> Response:
     return _text_page(visit, visit.draft, visit.draft.text)
 
 
-def save_text(visit: PageVisit) -> Response:
+def save_text(visit: PageVisit) -> Response | Draft:
     """Check the text that was sent, or save it unless somebody saved another one meanwhile."""
     text = checked_text(visit.text("text"))
     if visit.form.get("action") == "check":
         status = 400 if DraftDocument(text).problems else 200
         return _text_page(visit, visit.draft, text, status, sent_version(visit.form))
     try:
-        return _opened(saved_text(visit, text, sent_version(visit.form)))
+        return saved_text(visit, text, sent_version(visit.form))
     except DraftChangedError as error:
         return _text_page(visit, error.newest, text, 409)
 
@@ -82,42 +82,23 @@ def download(visit: PageVisit) -> Response:
     return visit.file(visit.draft.text, f"{visit.draft.id}.yaml")
 
 
-def publish(visit: PageVisit) -> Response:
+def publish(visit: PageVisit) -> Response | Published:
     """Publish a draft; servers that collect serve it from now on."""
     try:
-        survey = published_draft(visit)
+        return published_draft(visit)
     except SurveyError:
         return show_draft(visit, 400)
-    return RedirectResponse(f"/surveys/{survey.slug}", 303)
 
 
-def duplicate(visit: PageVisit) -> Response:
+def duplicate(visit: PageVisit) -> Draft:
     """A new draft with the same text."""
-    return _opened(new_draft(visit, visit.draft.text))
+    return new_draft(visit, visit.draft.text)
 
 
-def duplicate_survey(visit: PageVisit) -> Response:
-    """A new draft with the content of a published survey."""
-    return _opened(draft_of_survey(visit))
-
-
-def delete(visit: PageVisit) -> Response:
-    """Delete a draft, if that was confirmed."""
-    visit.require_tick("tick the box to confirm that the draft is deleted")
-    deleted_draft(visit)
-    return RedirectResponse("/drafts", 303)
-
-
-def delete_survey(visit: PageVisit) -> Response:
-    """Delete a closed survey with its records, if its title was typed to confirm it."""
-    deleted_survey(visit)
-    return RedirectResponse("/", 303)
-
-
-def start_preview(visit: PageVisit) -> Response:
+def start_preview(visit: PageVisit) -> Response | str:
     """Open the respondent's page of a draft."""
     try:
-        return RedirectResponse(preview_path(visit), 303)
+        return preview_path(visit)
     except SurveyError:
         return show_draft(visit, 400)
 
@@ -134,6 +115,7 @@ def draft_of_survey(visit: PageVisit) -> Draft:
 
 def deleted_draft(visit: PageVisit) -> None:
     """Delete a draft."""
+    visit.require_tick("tick the box to confirm that the draft is deleted")
     visit.studio.drafts.delete(visit.draft.id)
     visit.record("draft deleted", visit.draft.title)
 
@@ -211,10 +193,6 @@ def deleted_survey(visit: PageVisit) -> None:
         folder.forget(visit.survey)
     visit.studio.accounts.forget_survey(visit.key)
     visit.record("survey deleted", visit.survey.title)
-
-
-def _opened(draft: Draft) -> Response:
-    return RedirectResponse(f"/drafts/{draft.id}", 303)
 
 
 def _text_page(
@@ -424,7 +402,7 @@ _ALT = forms.FormField("alt", "texts")
 logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of each damaged form
 
 
-def save_logo(visit: PageVisit) -> Response:
+def save_logo(visit: PageVisit) -> Draft:
     """Embed the picture that was sent, with its text for screen readers; without one, remove it."""
     document, before = visit.draft.document, _data(visit)
     form, picture = uploaded(visit.request.headers.get("content-type", ""), visit.body)
@@ -438,7 +416,7 @@ def save_logo(visit: PageVisit) -> Response:
         data["logo"] = {"alt": "" if alt is MISSING else alt, "data": address}
     elif before.get("logo") is None:
         raise DataError("choose a picture")
-    return _opened(saved_text(visit, document.with_data(data)[0], sent_version(form)))
+    return saved_text(visit, document.with_data(data)[0], sent_version(form))
 
 
 def uploaded(kind: str, body: bytes) -> tuple[dict[str, str], bytes]:
@@ -513,22 +491,24 @@ def _preview(visit: PageVisit) -> Published:
     return survey
 
 
-_DRAFT, _PREVIEW = "/drafts/{draft}", "/preview/{secret}"
+_DRAFT, _SURVEY, _PREVIEW = "/drafts/{draft}", "/surveys/{survey}", "/preview/{secret}"
+#: The page of the draft that is made or saved.
+_MADE = "/drafts/{made.id}"
 _with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/drafts", Right.PERSON, show_drafts),
-    PageRoute("POST", "/drafts", Right.AUTHOR, create),
+    PageRoute("POST", "/drafts", Right.AUTHOR, create, then=_MADE),
     PageRoute("GET", _DRAFT, Role.VIEWER, show_draft),
     PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
-    _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text),
+    _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text, then=_MADE),
     PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
-    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish),
-    PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate),
-    PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, start_preview),
-    PageRoute("POST", "/surveys/{survey}/duplicate", Role.OWNER, duplicate_survey),
-    PageRoute("POST", "/surveys/{survey}/delete", Role.OWNER, delete_survey),
+    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish, then="/surveys/{made.slug}"),
+    PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate, then=_MADE),
+    PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, deleted_draft, then="/drafts"),
+    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, start_preview, then="{made}"),
+    PageRoute("POST", f"{_SURVEY}/duplicate", Role.OWNER, draft_of_survey, then=_MADE),
+    PageRoute("POST", f"{_SURVEY}/delete", Role.OWNER, deleted_survey, then="/"),
     PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, show_settings),
     _with_text("POST", f"{_DRAFT}/settings", Role.OWNER, save_settings),
     *(
@@ -540,7 +520,7 @@ ROUTES = (
             (_with_text, "POST", "/{number:int}", Role.OWNER, save_item),
         )
     ),
-    PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, longest=LONGEST_UPLOAD),
+    PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, longest=LONGEST_UPLOAD, then=_MADE),
     PageRoute("GET", f"{_PREVIEW}/", Right.EVERYONE, show_preview),
     PageRoute("GET", f"{_PREVIEW}/survey.json", Right.EVERYONE, preview_survey),
     _with_text("POST", f"{_PREVIEW}/responses", Right.EVERYONE, preview_response, status=201),

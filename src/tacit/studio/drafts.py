@@ -90,18 +90,17 @@ class DraftDocument:
 
     def summary(self, part: str) -> list[dict[str, str]]:
         """The items of a part for a table: kind, name and text, or the questions of a group."""
-        rows = []
-        for item in (i if isinstance(i, dict) else {} for i in self.items(part)):
+
+        def row(item: dict[str, Any]) -> dict[str, str]:
             listed = item.get("questions")
             names = ", ".join(map(str, listed)) if isinstance(listed, list) else ""
-            rows.append(
-                {
-                    "kind": str(item.get(KIND[part], "")),
-                    "name": str(item.get("name", "")) or names,
-                    "text": _text(item.get("text"), self.languages) or str(item.get("theta", "")),
-                }
-            )
-        return rows
+            return {
+                "kind": str(item.get(KIND[part], "")),
+                "name": str(item.get("name", "")) or names,
+                "text": _text(item.get("text"), self.languages) or str(item.get("theta", "")),
+            }
+
+        return [row(item if isinstance(item, dict) else {}) for item in self.items(part)]
 
     def context(self, item: dict[str, Any] | None = None) -> FormContext:
         """What the inputs of a form depend on; `item` is the question that is edited."""
@@ -158,6 +157,22 @@ class Draft:
     def document(self) -> DraftDocument:
         """The content."""
         return DraftDocument(self.text)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What is known of it without parsing its text, for programs."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "version": self.version,
+            "saved_at": self.saved_at.replace(" ", "T") + "Z",
+            "saved_by": self.changed_by,
+            "published": self.published,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The draft with its problems, for programs."""
+        return self.head | {"text": self.text, "problems": self.document.problems}
 
     @property
     def saved_at(self) -> str:

@@ -90,14 +90,16 @@ def _fields(model: Mapping[str, Any], apart: Sequence[str] = ()) -> tuple[FormFi
 
 def _field(name: str, schema: Mapping[str, Any]) -> FormField:
     ways = [way for way in schema.get("anyOf", [schema]) if way.get("type") != "null"]
-    field = FormField(name, _kind(ways), schema.get("description", ""), schema.get("default"))
-    if field.kind == "choice":
-        return replace(field, choices=tuple(map(str, ways[0].get("enum", ()))))
-    if field.kind == "conditions":
-        return replace(field, help=field.help + _CONDITIONS_HELP)
-    if field.kind == "rows":
-        return replace(field, fields=_fields(_definition(ways[0]["items"]["$ref"])))
-    return field
+    kind, first = _kind(ways), ways[0]
+    note = _CONDITIONS_HELP if kind == "conditions" else ""
+    return FormField(
+        name,
+        kind,
+        schema.get("description", "") + note,
+        schema.get("default"),
+        tuple(map(str, first.get("enum", ()))),
+        _fields(_definition(first["items"]["$ref"])) if kind == "rows" else (),
+    )
 
 
 def _kind(ways: Sequence[Mapping[str, Any]]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from tacit.core.channel.numbers import log_up
 from tacit.errors import DataError, unknown
@@ -55,11 +55,11 @@ def show_models(visit: PageVisit) -> Response:
     )
 
 
-def learn(visit: PageVisit) -> Response:
+def learn(visit: PageVisit) -> str:
     """Start to learn a model, and wait a little for it."""
     name = started(visit, visit.form)
     visit.studio.models.wait(name, PATIENCE)
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/models/{name}", 303)
+    return name
 
 
 def started(visit: PageVisit, fields: Mapping[str, str]) -> str:
@@ -153,28 +153,16 @@ def model_file(visit: PageVisit) -> Response:
     return visit.file(model.content["model"], f"{model.request.kind}.json")
 
 
-def delete(visit: PageVisit) -> Response:
-    """Delete a model, if the box was ticked to confirm it."""
-    visit.require_tick("tick the box to delete the model; this cannot be undone")
-    deleted(visit)
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/models", 303)
-
-
 def deleted(visit: PageVisit) -> None:
     """Delete a model."""
+    visit.require_tick("tick the box to delete the model; this cannot be undone")
     model = _found(visit)
     visit.studio.models.delete(visit.survey, model.name)
     visit.record("model deleted", f"{visit.survey.title}: {model.title}")
 
 
-def publish_round(visit: PageVisit) -> Response:
-    """Publish a model as an accuracy round, a survey that respondents' devices answer."""
-    survey = published_round(visit)
-    return RedirectResponse(f"/surveys/{survey.slug}", 303)
-
-
 def published_round(visit: PageVisit) -> Published:
-    """The accuracy round of the model of the address."""
+    """Publish a model as an accuracy round, a survey that respondents' devices answer."""
     model, theta = _found(visit), visit.text("theta")
     if theta not in THETAS:
         raise DataError(unknown("theta", theta, tuple(THETAS)))
@@ -247,9 +235,9 @@ _MODELS, _MODEL = "/surveys/{survey}/models", "/surveys/{survey}/models/{model}"
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", _MODELS, Role.VIEWER, show_models),
-    PageRoute("POST", _MODELS, Role.ANALYST, learn),
+    PageRoute("POST", _MODELS, Role.ANALYST, learn, then=f"{_MODELS}/{{made}}"),
     PageRoute("GET", _MODEL, Role.VIEWER, show_model),
     PageRoute("GET", f"{_MODEL}/model.json", Role.ANALYST, model_file),
-    PageRoute("POST", f"{_MODEL}/delete", Role.OWNER, delete),
-    PageRoute("POST", f"{_MODEL}/round", Role.OWNER, publish_round),
+    PageRoute("POST", f"{_MODEL}/delete", Role.OWNER, deleted, then=_MODELS),
+    PageRoute("POST", f"{_MODEL}/round", Role.OWNER, published_round, then="/surveys/{made.slug}"),
 )

@@ -26,18 +26,12 @@ from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
-#: Fields with numbers, and what errors call them.
-NUMBERS = {
-    "width": "half the width of the interval",
-    "power": "power",
-    "null": "null prevalence",
-    "difference": "difference",
-    "group_share": "share of the first group",
-    "epsilon": "epsilon",
-    "odds": "odds",
-    "worst_posterior": "worst posterior",
-    "level": "level",
-}
+#: Fields with numbers, and what errors call some of them.
+NUMBERS = (
+    *("width", "power", "null", "difference", "group_share", "epsilon", "odds"),
+    *("worst_posterior", "level"),
+)
+_WORDS = {"width": "half the width of the interval", "null": "null prevalence"}
 #: All fields.
 FIELDS = (
     *("subject", "theta", "drawn", "categories", "n", "prevalence", *NUMBERS),
@@ -52,15 +46,6 @@ THIS_PLAN = "this plan"
 _SURVEY = "survey:"
 #: Numbers are exact: one with a large exponent would take all memory.
 _LONGEST, _HUGE = 500, re.compile(r"[eE][+-]?[0-9_]{3}")
-
-
-@dataclass(frozen=True)
-class PlanPage:
-    """A plan, privacy against precision, and the figure of the latter."""
-
-    plan: SurveyPlan
-    tradeoff: Tradeoff | None
-    figure: LineFigure | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,7 @@ class PlanForm:
         """Whether there is anything to plan."""
         return bool(self._text("subject"))
 
-    def page(self, surveys: Sequence[Published]) -> PlanPage:
+    def page(self, surveys: Sequence[Published]) -> tuple[SurveyPlan, Tradeoff | None]:
         """The plan, and privacy against precision with as many respondents."""
         shares = shares_of_texts([part for part in self._text("prevalence").split(";") if part])
         self._check_size(shares)
@@ -88,8 +73,7 @@ class PlanForm:
         sizes = {"prevalence": shares, "categories": self._categories}
         given |= {name: text for name in ("by", "attribute") if (text := self._text(name))}
         planned = plan(subject, n=self._whole("n"), **sizes, **given)
-        compared = self._compared(planned, shares, given.get("level", 0.95))
-        return PlanPage(planned, compared, None if compared is None else tradeoff_figure(compared))
+        return planned, self._compared(planned, shares, given.get("level", 0.95))
 
     def _subject(self, surveys: Sequence[Published]) -> Any:
         chosen = self._text("subject")
@@ -154,7 +138,7 @@ class PlanForm:
         return text
 
     def _number(self, name: str) -> float:
-        return number_of_text(self._text(name), NUMBERS[name])
+        return number_of_text(self._text(name), _WORDS.get(name, name.replace("_", " ")))
 
     def _whole(self, name: str) -> int | None:
         text = self._text(name).replace(",", "")
@@ -190,20 +174,22 @@ _WRONG = (DataError, DesignError, SchemaError)
 
 def show_plan(visit: PageVisit) -> Response:
     """The form, and the plan if it was filled in."""
-    form, planned, problem = _form(visit), None, None
+    form, found, problem = _form(visit), None, None
     surveys = visit.studio.surveys(visit.person)
     if form.filled:
         try:
-            planned = form.page(surveys)
+            found = form.page(surveys)
         except _WRONG as error:
             problem = str(error)
+    planned, compared = found or (None, None)
     return visit.page(
         "plan.html",
         400 if problem else 200,
         surveys=surveys,
-        fields=form.fields,
-        compare=form.compare,
-        found=planned,
+        form=form,
+        planned=planned,
+        compared=compared,
+        figure=compared and tradeoff_figure(compared),
         problem=problem,
         families=OPEN_FAMILIES,
     )
@@ -215,11 +201,10 @@ def plan_json(visit: PageVisit) -> Answer:
     if not form.filled:
         raise DataError("name a subject: a family, or survey:NAME")
     try:
-        planned = form.page(visit.studio.surveys(visit.person))
+        planned, compared = form.page(visit.studio.surveys(visit.person))
     except _WRONG as error:
         raise DataError(str(error)) from None
-    compared = None if planned.tradeoff is None else planned.tradeoff.to_dict()
-    return planned.plan.to_dict() | {"tradeoff": compared}
+    return planned.to_dict() | {"tradeoff": compared and compared.to_dict()}
 
 
 def _form(visit: PageVisit) -> PlanForm:

@@ -20,7 +20,6 @@ import pyarrow.parquet
 
 from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
-from tacit.core.schema import Attribute
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, safe_cell
 from tacit.studio.design_text import design_sentences
@@ -98,44 +97,33 @@ class LabelledRecords:
             import pandas as pd
             import pyreadstat
         question, answer, title = _ROOM[kind]
-        frame = pd.DataFrame(
-            {
-                variable.short: _from_one(self.codes[:, column], len(variable.categories))
-                for column, variable in enumerate(self.variables)
-            }
-        )
+        columns = {variable.short: variable for variable in self.variables}
+        codes = zip(self.codes.T, columns.items(), strict=True)
+        frame = {name: _from_one(part, len(column.labels)) for part, (name, column) in codes}
+        answers = {
+            name: {code: cut(label, answer) for code, label in enumerate(column.labels, 1)}
+            for name, column in columns.items()
+        }
         given: dict[str, Any] = {
             "file_label": cut(self.survey.title, title),
-            "column_labels": {
-                variable.short: cut(variable.text, question) for variable in self.variables
-            },
-            "variable_value_labels": {
-                variable.short: {
-                    code: cut(label, answer) for code, label in enumerate(variable.labels, start=1)
-                }
-                for variable in self.variables
-            },
+            "column_labels": {name: cut(column.text, question) for name, column in columns.items()},
+            "variable_value_labels": answers,
         }
         write: Any = pyreadstat.write_dta
         if kind == SPSS:
             write = pyreadstat.write_sav
-            measure = {
-                variable.short: "ordinal" if variable.ordered else "nominal"
-                for variable in self.variables
-            }
-            given |= {"variable_measure": measure, "row_compress": True}
+            measures = {n: "ordinal" if c.ordered else "nominal" for n, c in columns.items()}
+            given |= {"variable_measure": measures, "row_compress": True}
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"records{kind}"
-            write(frame, path, **given)
+            write(pd.DataFrame(frame), path, **given)
             return path.read_bytes()
 
     def file(self, kind: str, labels: bool = False) -> bytes:
         """The file of a kind: .csv, .csv.gz, .parquet, .sav or .dta."""
         if kind in _ROOM:
             return self.statistics_file(kind)
-        if kind == ".parquet":
-            return self.parquet(labels)
-        content = self.csv(labels)
+        content = self.parquet(labels) if kind == ".parquet" else self.csv(labels)
         return gzip.compress(content, mtime=0) if kind == ".csv.gz" else content
 
 
@@ -147,20 +135,21 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
     language = survey.survey.languages[0]
     joint = {"+".join(group.attributes): group.attributes for group in survey.design.groups}
 
-    def made(attribute: Attribute, name: str) -> LabelledVariable:
+    variables = []
+    for attribute, name in zip(reported, short, strict=True):
         names = joint.get(attribute.name, (attribute.name,))
         question = question_of(survey, names[0])
         categories = tuple(map(str, attribute.categories))
         labels = attribute.aliases or tuple(
             survey.survey.label(question, category, language) for category in categories
         )
-        text = " / ".join(texts[part] for part in names)
+        text, optional = " / ".join(texts[part] for part in names), bool(question.optional)
         in_order = question.ordered and len(names) == 1
         ordered = in_order and not question.asked_if  # "does not apply" is no degree
-        optional = bool(question.optional)
-        return LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
-
-    return [made(part, name) for part, name in zip(reported, short, strict=True)]
+        variables.append(
+            LabelledVariable(attribute.name, name, text, categories, labels, ordered, optional)
+        )
+    return variables
 
 
 def statistics_names(names: Iterable[str]) -> list[str]:
@@ -198,6 +187,7 @@ def _from_one(codes: Codes, size: int) -> Any:
 
 
 # Codebook and R script ----------------------------------------------------------------------------
+
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|&~!$:-])")
 
@@ -242,18 +232,16 @@ def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> s
 
 
 def _variable(variable: LabelledVariable) -> str:
-    rows = zip(
-        range(1, len(variable.categories) + 1), variable.categories, variable.labels, strict=True
-    )
+    rows = enumerate(zip(variable.categories, variable.labels, strict=True), start=1)
     table = [
         "| code | category | label |",
         "|---|---|---|",
-        *(f"| {code} | {_markdown(name)} | {_markdown(label)} |" for code, name, label in rows),
+        *(f"| {code} | {_markdown(name)} | {_markdown(label)} |" for code, (name, label) in rows),
     ]
-    head = f"### {_markdown(variable.name)}"
     in_files = f"In SPSS and Stata: `{variable.short}`."
     if variable.optional:
         in_files += " Optional: an empty cell is a respondent who preferred not to say."
+    head = f"### {_markdown(variable.name)}"
     return "\n\n".join([head, _markdown(variable.text), in_files, "\n".join(table)])
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, reduce
@@ -29,7 +30,6 @@ import numpy as np
 from tacit.collect.store import Store
 from tacit.core.arrays import Codes
 from tacit.core.label_codes import with_no_answer
-from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.records import Origin, PatternTable, answers_of, count
@@ -45,7 +45,7 @@ FEWEST_SHOWN = 100
 #: Tables of a release that are kept in memory, and releases; others are read from their files.
 _MOST_KEPT, _MOST_RELEASES = 200, 16
 #: Endings of the files of a survey.
-_SHOWN, _SNAPSHOT, _FINAL, _ALL = "-shown.counts", ".counts", "-final.counts", "-all.counts"
+_SHOWN, _SNAPSHOT, _FINAL = "-shown.counts", ".counts", "-final.counts"
 
 _Value = TypeVar("_Value")
 
@@ -162,8 +162,7 @@ class Releases:
         released = 0 if release is None else release.counts.n_records
         if records < (FEWEST_SHOWN if closed else next_release_at(released)):
             return
-        counted = self._days.counted(survey, self._path(survey, _ALL))
-        counted.write(self._path(survey, _ALL))
+        counted = self._days.counted(survey)
         if not closed:
             counted = _with_most_of(read_counts(shown) if shown.exists() else None, counted)
         StoredCounts(counted.table, counted.origin).write(final if closed else shown)
@@ -212,9 +211,8 @@ def _with_most_of(before: StoredCounts | None, counted: StoredCounts) -> StoredC
     rest = counted
     if before is not None:
         shown = before.table
-        rest = counted + StoredCounts(
-            PatternTable(shown.schema, shown.patterns, -shown.counts), before.origin
-        )
+        less = PatternTable(shown.schema, shown.patterns, -shown.counts)
+        rest = counted + StoredCounts(less, before.origin)
     patterns, counts = rest.table.patterns, rest.table.counts
     if (counts < 0).any():
         raise StoreError("the database lacks records whose results were shown before")
@@ -229,52 +227,32 @@ class DayCounts:
     """The count table of all records of a survey, of which finished days are counted only once.
 
     A day is finished if the store has records of a later one. The table of the finished days of a
-    survey is stored in a count file that names each day and its number of records, and so is that
-    of the last count. The larger one of which the store still has as many records of each day is
-    continued: only other days are read. If that does not add up to all records, everything is
-    counted again.
+    survey is stored in a count file that names each day and its number of records. If the store
+    still has as many records of each, only other days are read. If that does not add up to all
+    records, everything is counted again.
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store, self._folder = store, folder
 
-    def counted(self, survey: Published, last: Path) -> StoredCounts:
-        """The count table of all records that are stored now; `last` is that of the last count.
-
-        Its parts are the days.
-        """
-        base = self._base(survey, last)
-        try:
-            return self._continued(survey, base)
-        except StoreError:
-            if base is None:
-                raise
-            return self._continued(survey, None)
-
-    def _base(self, survey: Published, last: Path) -> StoredCounts | None:
-        """The larger table of days that have not changed."""
-        stored_days = self._store.days(survey.survey.fingerprint)
-        for path in (last, self._path(survey)):
-            table = _kept(path)
-            if table is not None and _days(table).items() <= stored_days.items():
-                return table
-        return None
+    def counted(self, survey: Published) -> StoredCounts:
+        """The count table of all records that are stored now; its parts are the days."""
+        finished = _kept(self._path(survey))
+        days = self._store.days(survey.survey.fingerprint)
+        if finished is not None and _days(finished).items() <= days.items():
+            with suppress(StoreError):
+                return self._continued(survey, finished)
+        return self._continued(survey, None)
 
     def _continued(self, survey: Published, base: StoredCounts | None) -> StoredCounts:
         counted_days = {} if base is None else _days(base)
         days = self._store.codes_by_day(survey.survey.fingerprint, counted_days)
         newest = max([*counted_days, *days])
-        if newest not in counted_days:
-            finished = {day: days.pop(day) for day in [*days] if day < newest}
-            if finished or counted_days:
-                base = _added(survey, base, finished)
-                self._keep(survey, base)
+        finished = {day: days.pop(day) for day in [*days] if day < newest}
+        if finished:
+            base = _added(survey, base, finished)
+            base.write(self._path(survey))
         return _added(survey, base, days)
-
-    def _keep(self, survey: Published, finished: StoredCounts) -> None:
-        before = _kept(self._path(survey))
-        if before is None or before.parts != finished.parts:
-            finished.write(self._path(survey))
 
     def _path(self, survey: Published) -> Path:
         return self._folder / f"{survey.survey.fingerprint}-days.counts"
@@ -282,18 +260,14 @@ class DayCounts:
 
 def _added(survey: Published, base: StoredCounts | None, days: dict[str, Codes]) -> StoredCounts:
     """A table with the records of more days; `days` is empty afterwards, to free their memory."""
+    reported = survey.design.reported  # with a category for missing answers if some may be
+    schema = reported if survey.stored == reported else with_no_answer(reported)
     tables = [] if base is None else [base.table]
     parts = () if base is None else base.parts
     for day in [*days]:
-        tables.append(count(days.pop(day), _schema(survey)))
+        tables.append(count(days.pop(day), schema))
         parts += (CountedPart(day, f"{day} {tables[-1].n_records}"),)
     return StoredCounts(reduce(add, tables), Origin(survey.fingerprint, survey.title), parts)
-
-
-def _schema(survey: Published) -> Schema:
-    """That of all tables of a survey: with a category for missing answers if some may be."""
-    reported = survey.design.reported
-    return reported if survey.stored == reported else with_no_answer(reported)
 
 
 def _kept(path: Path) -> StoredCounts | None:

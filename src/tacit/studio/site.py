@@ -336,9 +336,14 @@ class PageVisit:
             raise DataError("the body must be a JSON object in UTF-8 with distinct keys")
         return content
 
+    @property
+    def by_program(self) -> bool:
+        """Whether the address is one of the API."""
+        return self.request.url.path.startswith("/api/")
+
     def text(self, name: str) -> str:
         """A text that was sent: a field of a form, or a member of the JSON object of a program."""
-        if not self.request.url.path.startswith("/api/"):
+        if not self.by_program:
             return self.form.get(name, "")
         text = self.json.get(name)
         if not isinstance(text, str):
@@ -391,8 +396,8 @@ class PageVisit:
             raise DataError(message)
 
     def require_tick(self, message: str) -> None:
-        """Refuse an action that cannot be undone unless the box was ticked."""
-        if self.form.get("confirm") != "yes":
+        """Refuse an action that cannot be undone unless the box was ticked; programs have none."""
+        if not self.by_program and self.form.get("confirm") != "yes":
             raise DataError(message)
 
     def register(self, survey: Published, published: str) -> None:
@@ -412,17 +417,18 @@ class PageVisit:
         self.studio.accounts.record(name, action, subject)
 
 
-#: What a page answers: a JSON object for programs, or None for an answer without a body.
+#: What a page answers: a response, a JSON object or a value with one for programs, or nothing.
 Answer = Response | dict[str, Any] | None
-Handler = Callable[[PageVisit], Answer]
+Handler = Callable[[PageVisit], Any]
 
 
 @dataclass(frozen=True)
 class PageRoute:
     """A method and an address, the right it needs, and what answers.
 
-    The API description says the rest: the names of the schemas of the answer and of what is sent,
-    the status of the answer, and the parameters after the question mark.
+    Forms that lead to another page have its address in `then`; `made` in it is what the handler
+    returns. The API description says the rest: the names of the schemas of the answer and of what
+    is sent, the status of the answer, and the parameters after the question mark.
     """
 
     method: str
@@ -435,13 +441,19 @@ class PageRoute:
     query: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     longest: int = LONGEST_FORM
+    then: str = ""
 
     def answered(self, visit: PageVisit) -> Response:
         """The response to a visit."""
-        answer = self.handler(visit)
-        if isinstance(answer, Response):
-            return answer
-        return Response(status_code=204) if answer is None else JSONResponse(answer, self.status)
+        made = self.handler(visit)
+        if isinstance(made, Response):
+            return made
+        if self.then:
+            address = self.then.format(**visit.request.path_params, made=made)
+            return RedirectResponse(address, 303)
+        if made is None:
+            return Response(status_code=204)
+        return JSONResponse(made if isinstance(made, dict) else made.to_dict(), self.status)
 
 
 def application(studio: Studio, pages: Sequence[PageRoute]) -> Starlette:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from tacit.errors import DataError, SurveyError, unknown
 from tacit.output.table import Table, latex_of
@@ -55,21 +55,9 @@ def show_results(visit: PageVisit) -> Response:
     return visit.page("results.html", **values)
 
 
-def close(visit: PageVisit) -> Response:
-    """Close a survey for good, if its title was typed to confirm it."""
-    close_survey(visit)
-    return RedirectResponse(f"/surveys/{visit.survey.slug}", 303)
-
-
-def freeze(visit: PageVisit) -> Response:
-    """Open comparisons and models before closing, if the box was ticked to confirm it."""
-    visit.require_tick("tick the box to freeze a snapshot; it cannot be undone")
-    frozen_snapshot(visit)
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/table", 303)
-
-
 def frozen_snapshot(visit: PageVisit) -> None:
-    """Freeze the snapshot, which is made from the release that is shown now."""
+    """Open comparisons and models before closing, from the records that are shown now; once."""
+    visit.require_tick("tick the box to freeze a snapshot; it cannot be undone")
     snapshot = visit.studio.releases.freeze(visit.survey)
     visit.record("snapshot frozen", f"{visit.survey.title}: {snapshot.counts.n_records} records")
 
@@ -105,7 +93,7 @@ def show_new(visit: PageVisit) -> Response:
     return visit.page("new.html", text="", problems=[], checked=None)
 
 
-def new(visit: PageVisit) -> Response:
+def new(visit: PageVisit) -> Response | Published:
     """Check the text of a survey file; publish it if that was asked for."""
     text = visit.text("text")
     try:
@@ -117,7 +105,7 @@ def new(visit: PageVisit) -> Response:
         return visit.page("new.html", text=text, problems=[], checked=checked)
     visit.register(checked, "this survey is published already, word for word")
     visit.record("survey published", checked.title)
-    return RedirectResponse(f"/surveys/{checked.slug}", 303)
+    return checked
 
 
 def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
@@ -275,11 +263,11 @@ _SURVEY = "/surveys/{survey}"
 ROUTES = (
     PageRoute("GET", "/", Right.PERSON, show_surveys),
     PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
-    PageRoute("POST", "/new", Right.ADMINISTRATOR, new),
+    PageRoute("POST", "/new", Right.ADMINISTRATOR, new, then="/surveys/{made.slug}"),
     PageRoute("GET", _SURVEY, Role.VIEWER, show_results),
     PageRoute("GET", f"{_SURVEY}/table", Role.VIEWER, show_table),
-    PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close),
-    PageRoute("POST", f"{_SURVEY}/snapshot", Role.OWNER, freeze),
+    PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, then=_SURVEY),
+    PageRoute("POST", f"{_SURVEY}/snapshot", Role.OWNER, frozen_snapshot, then=f"{_SURVEY}/table"),
     PageRoute("POST", f"{_SURVEY}/invite", Role.OWNER, invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
     *(

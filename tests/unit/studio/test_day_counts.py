@@ -52,14 +52,13 @@ def add(store: Store, n: int, day: int) -> None:
 
 
 class Counting:
-    """Counts as releases do: each table is kept as the last one."""
+    """Counts as releases do."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self._days, self._store, self._last = DayCounts(store, folder), store, folder / "r.counts"
+        self._days, self._store = DayCounts(store, folder), store
 
     def again(self) -> None:
-        found = self._days.counted(survey(), self._last)
-        found.write(self._last)
+        found = self._days.counted(survey())
         assert_all(found.table, self._store)
 
 
@@ -71,7 +70,7 @@ def test_only_days_with_new_records_are_read_again(store: WatchedStore, tmp_path
     counts.again()
     add(store, 7, 3)  # the newest day goes on
     counts.again()
-    add(store, 9, 4)  # nothing was added to the third day: it is known from the last table
+    add(store, 9, 4)  # the third day is finished now: it is read for the last time
     Counting(store, tmp_path).again()  # also after a restart
     add(store, 9, 4)
     add(store, 9, 5)  # something was added to the fourth day, then came the fifth
@@ -81,7 +80,7 @@ def test_only_days_with_new_records_are_read_again(store: WatchedStore, tmp_path
     assert [sorted(int(day[-2:]) for day in days) for days in store.left_out] == [
         [],
         [1, 2],
-        [1, 2, 3],
+        [1, 2],
         [1, 2, 3],
         [1, 2, 3, 4],
     ]
@@ -107,8 +106,8 @@ def test_damaged_and_older_files_are_made_again(store: WatchedStore, tmp_path: P
     for path in tmp_path.glob("*.counts"):
         path.write_bytes(path.read_bytes()[:100])
     counts.again()
-    whole = read_counts(tmp_path / "r.counts")
-    for path in tmp_path.glob("*.counts"):  # as files were before they named days
+    for path in tmp_path.glob("*.counts"):  # without the names of days
+        whole = read_counts(path)
         StoredCounts(whole.table, whole.origin).write(path)
     counts.again()
     assert store.left_out == [{}, {}, {}]
@@ -125,7 +124,7 @@ def test_a_record_that_arrives_between_two_queries_is_counted(
     add(store, 1, 1)
     monkeypatch.setattr(store, "days", lambda _: seen)
     counts.again()
-    assert [len(days) for days in store.left_out] == [0, 2, 0]
+    assert [len(days) for days in store.left_out] == [0, 1, 0]
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
@@ -136,7 +135,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "survey.db") as connection:
         connection.execute("UPDATE responses SET checksum = x'00000000'")
     with pytest.raises(StoreError, match="damaged"):
-        DayCounts(with_damage, tmp_path).counted(survey(), tmp_path / "r.counts")
+        DayCounts(with_damage, tmp_path).counted(survey())
     with_damage.close()
 
 

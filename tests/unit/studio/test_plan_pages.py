@@ -175,8 +175,8 @@ def test_the_empty_form_has_no_problem(viewer: Browser, tmp_path: Path) -> None:
 def test_the_page_plans_up_to_the_most_answers() -> None:
     fields = {"subject": "uniform_perturbation", "theta": "1/2", "n": "1000"}
     for most in (2, MOST_CATEGORIES):
-        found = PlanForm(fields | {"categories": str(most)}, ()).page([])
-        assert found.plan.design.schema.sizes == (most,)
+        found, _ = PlanForm(fields | {"categories": str(most)}, ()).page([])
+        assert found.design.schema.sizes == (most,)
     for wrong in (1, MOST_CATEGORIES + 1):
         with pytest.raises(DataError, match=f"from 2 to {MOST_CATEGORIES}"):
             PlanForm(fields | {"categories": str(wrong)}, ()).page([])
