@@ -49,134 +49,117 @@ metadata = sa.MetaData()
 _ROLE = sa.Enum(Role, values_callable=lambda _: [*Role.names()])
 _PRAGMAS = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000")
 
-accounts = sa.Table(
-    "studio_accounts",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(200), nullable=False, unique=True),
-    sa.Column("password", sa.Text, nullable=False),
+
+def _table(name: str, *columns: sa.Column[Any], **options: Any) -> sa.Table:
+    return sa.Table(f"studio_{name}", metadata, *columns, **options)
+
+
+def _number() -> sa.Column[int]:
+    return sa.Column("id", sa.Integer, primary_key=True)
+
+
+def _text(name: str, **options: Any) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, **{"nullable": False, **options})
+
+
+def _time(name: str) -> sa.Column[float]:
+    return sa.Column(name, sa.Float, nullable=False)
+
+
+def _secret(**options: Any) -> sa.Column[bytes]:
+    return sa.Column("hash", sa.LargeBinary(32), nullable=False, **options)
+
+
+def _account(**options: Any) -> sa.Column[int]:
+    return sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), **options)
+
+
+accounts = _table(
+    "accounts",
+    _number(),
+    _text("name", unique=True),
+    _text("password"),
     sa.Column("administrator", sa.Boolean, nullable=False),
     sa.Column("disabled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("invited_by", sa.Integer),
 )
-
-
-def _of_account() -> sa.Column[int]:
-    return sa.Column(
-        "account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), primary_key=True
-    )
-
-
-roles = sa.Table(
-    "studio_roles",
-    metadata,
-    _of_account(),
-    sa.Column("survey", sa.String(64), primary_key=True),
-    sa.Column("role", _ROLE, nullable=False),
+roles = _table(
+    "roles", _account(primary_key=True), _text("survey", primary_key=True), sa.Column("role", _ROLE)
 )
-
-sessions = sa.Table(
-    "studio_sessions",
-    metadata,
-    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
-    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("expires", sa.Float, nullable=False),
-)
-
-api_tokens = sa.Table(
-    "studio_tokens",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
-    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
-    sa.Column("label", sa.String(200), nullable=False),
+sessions = _table("sessions", _secret(primary_key=True), _account(nullable=False), _time("expires"))
+api_tokens = _table(
+    "tokens",
+    _number(),
+    _secret(unique=True),
+    _account(nullable=False),
+    _text("label"),
     sa.Column("scope", _ROLE, nullable=False),
-    sa.Column("survey", sa.String(64)),
+    _text("survey", nullable=True),
 )
-
 #: One-time links with which a new account is made: by whom, with which token if a program made it,
 #: for which survey and role. The link that makes the first account has none of these.
-invitations = sa.Table(
-    "studio_invitations",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("hash", sa.LargeBinary(32), nullable=False, unique=True),
-    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE")),
+invitations = _table(
+    "invitations",
+    _number(),
+    _secret(unique=True),
+    _account(),
     sa.Column("token", sa.ForeignKey("studio_tokens.id", ondelete="CASCADE")),
-    sa.Column("survey", sa.String(64)),
+    _text("survey", nullable=True),
     sa.Column("role", _ROLE),
-    sa.Column("expires", sa.Float, nullable=False),
+    _time("expires"),
     sqlite_autoincrement=True,  # a number on an old page never means a newer invitation
 )
-
-audit = sa.Table(
-    "studio_audit",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("account", sa.String(200), nullable=False),
-    sa.Column("action", sa.String(60), nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-)
-
-#: Public keys with which accounts may sign in.
-passkeys = sa.Table(
-    "studio_passkeys",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("account", sa.ForeignKey("studio_accounts.id", ondelete="CASCADE"), nullable=False),
+audit = _table("audit", _number(), _time("at"), _text("account"), _text("action"), _text("subject"))
+#: Public keys with which accounts may sign in, and the origin at which each was added.
+passkeys = _table(
+    "passkeys",
+    _number(),
+    _account(nullable=False),
     sa.Column("credential", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("public_key", sa.LargeBinary, nullable=False),
     sa.Column("sign_count", sa.Integer, nullable=False),
-    sa.Column("label", sa.String(100), nullable=False),
-    #: The origin at which it was added.
-    sa.Column("origin", sa.String(300), nullable=False),
+    _text("label"),
+    _text("origin"),
 )
-
 #: Devices on which an account has signed in; guesses from elsewhere do not keep them out.
-devices = sa.Table(
-    "studio_devices",
-    metadata,
-    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
-    _of_account(),
-    sa.Column("expires", sa.Float, nullable=False),
-)
-
+devices = _table("devices", _secret(primary_key=True), _account(primary_key=True), _time("expires"))
 #: Survey files that are being written; `version` counts the saves, `published` names the survey.
-drafts = sa.Table(
-    "studio_drafts",
-    metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("title", sa.String(200), nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+drafts = _table(
+    "drafts",
+    _text("id", primary_key=True),
+    _text("title"),
+    _text("text"),
     sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("changed", sa.Float, nullable=False),
-    sa.Column("changed_by", sa.String(200), nullable=False),
-    sa.Column("published", sa.String(64)),
+    _time("changed"),
+    _text("changed_by"),
+    _text("published", nullable=True),
 )
 
 
-def fetch(engine: sa.Engine, statement: sa.Select[Any]) -> Sequence[Any]:
-    """The rows of a statement."""
-    with engine.connect() as connection:
-        return connection.execute(statement).all()
+class StudioDatabase:
+    """Statements on the database of the studio."""
 
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
 
-def execute(engine: sa.Engine, *statements: sa.Executable) -> int:
-    """Execute statements in one transaction; how many rows the last one changed."""
-    with engine.begin() as connection:
-        return [connection.execute(statement).rowcount for statement in statements][-1]
+    def fetch(self, statement: sa.Select[Any]) -> Sequence[Any]:
+        """The rows of a statement."""
+        with self.engine.connect() as connection:
+            return connection.execute(statement).all()
 
+    def execute(self, *statements: sa.Executable) -> int:
+        """Execute statements in one transaction; how many rows the last one changed."""
+        with self.engine.begin() as connection:
+            return [connection.execute(statement).rowcount for statement in statements][-1]
 
-def rows_of_account(engine: sa.Engine, table: sa.Table, account: int) -> Sequence[Any]:
-    """What an account has in a table, oldest first."""
-    return fetch(engine, sa.select(table).where(table.c.account == account).order_by(table.c.id))
+    def rows_of(self, table: sa.Table, account: int) -> Sequence[Any]:
+        """What an account has in a table, oldest first."""
+        return self.fetch(sa.select(table).where(table.c.account == account).order_by(table.c.id))
 
-
-def delete_row(engine: sa.Engine, table: sa.Table, account: int, number: int) -> bool:
-    """Delete a row of an account; whether there was one."""
-    rows = sa.delete(table).where(table.c.account == account, table.c.id == number)
-    return execute(engine, rows) == 1
+    def delete_row(self, table: sa.Table, account: int, number: int) -> bool:
+        """Delete a row of an account; whether there was one."""
+        mine = sa.and_(table.c.account == account, table.c.id == number)
+        return self.execute(sa.delete(table).where(mine)) == 1
 
 
 def open_engine(path: Path) -> sa.Engine:
@@ -237,7 +220,7 @@ class Account:
         return None if role is None else min(role, self.most)
 
 
-class Accounts:
+class Accounts(StudioDatabase):
     """The accounts in a database. `now` is the time in seconds."""
 
     def __init__(
@@ -246,18 +229,13 @@ class Accounts:
         now: Callable[[], float] = time.time,
         hasher: PasswordHasher | None = None,
     ) -> None:
-        self.engine, self.now = engine, now
+        super().__init__(engine)
+        self.now = now
         self._hasher = hasher or PasswordHasher()
         #: Each hash takes 64 MiB, also for those who are not signed in.
         self._hashing = BoundedSemaphore(MOST_HASHES)
         #: Verified for unknown names, so that they take as long as known ones.
         self._other = self._hasher.hash(secrets.token_hex())
-
-    def _fetch(self, statement: sa.Select[Any]) -> Sequence[Any]:
-        return fetch(self.engine, statement)
-
-    def _execute(self, *statements: sa.Executable) -> int:
-        return execute(self.engine, *statements)
 
     # Accounts and invitations ------------------------------------------------------------------
 
@@ -307,7 +285,7 @@ class Accounts:
     def revoke_invitation(self, number: int, survey: str) -> bool:
         """Revoke an invitation to a survey; whether there was one."""
         mine = sa.and_(invitations.c.id == number, invitations.c.survey == survey)
-        return self._execute(sa.delete(invitations).where(mine)) == 1
+        return self.execute(sa.delete(invitations).where(mine)) == 1
 
     def _working(self, connection: sa.Connection, links: Sequence[Any]) -> list[Any]:
         """The links that have not expired and whose makers may still invite.
@@ -380,11 +358,11 @@ class Accounts:
         """Who has a role for a survey: id, name, role, disabled, and who invited them."""
         listed = _listed_accounts().add_columns(roles.c.role)
         listed = listed.join(roles, roles.c.account == accounts.c.id)
-        return self._fetch(listed.where(roles.c.survey == survey))
+        return self.fetch(listed.where(roles.c.survey == survey))
 
     def all(self) -> Sequence[Any]:
         """All accounts: id, name, administrator, disabled, and who invited them."""
-        return self._fetch(_listed_accounts())
+        return self.fetch(_listed_accounts())
 
     def disable(self, account: int, disabled: bool = True) -> None:
         """Disable an account, or enable it again: it keeps its password and its roles.
@@ -413,13 +391,13 @@ class Accounts:
     def forget_survey(self, survey: str) -> None:
         """Delete the roles, invitations and tokens for a survey that was deleted."""
         tables = (roles, invitations, api_tokens)
-        self._execute(*(sa.delete(table).where(table.c.survey == survey) for table in tables))
+        self.execute(*(sa.delete(table).where(table.c.survey == survey) for table in tables))
 
     # Signing in --------------------------------------------------------------------------------
 
     def check_password(self, name: str, password: str) -> Account | None:
         """The account, if name and password are right; both mistakes take the same time."""
-        rows = self._fetch(sa.select(accounts).where(accounts.c.name == name))
+        rows = self.fetch(sa.select(accounts).where(accounts.c.name == name))
         stored = rows[0].password if rows else self._other
         try:
             with self._hashing:
@@ -440,7 +418,7 @@ class Accounts:
     def change_password(self, account: int, password: str) -> None:
         """Set a new password; all sessions of the account end."""
         hashed = self._hashed(_checked_password(password))
-        self._execute(
+        self.execute(
             sa.update(accounts).where(accounts.c.id == account).values(password=hashed),
             sa.delete(sessions).where(sessions.c.account == account),
         )
@@ -450,7 +428,7 @@ class Accounts:
         secret = secrets.token_urlsafe(32)
         row = dict(hash=_hash(secret), account=account.id, expires=self.now() + SESSION_SECONDS)
         expired = sa.delete(sessions).where(sessions.c.expires < self.now())
-        self._execute(expired, sa.insert(sessions).values(**row))
+        self.execute(expired, sa.insert(sessions).values(**row))
         return secret
 
     def of_session(self, secret: str) -> Account | None:
@@ -477,7 +455,7 @@ class Accounts:
         newest = sa.select(devices.c.hash).where(devices.c.account == account.id)
         newest = newest.order_by(devices.c.expires.desc()).limit(MOST_DEVICES)
         others = sa.and_(devices.c.account == account.id, devices.c.hash.not_in(newest))
-        self._execute(
+        self.execute(
             sa.delete(devices).where(devices.c.expires < self.now()),
             sa.delete(devices).where(mine),
             sa.insert(devices).values(**row),
@@ -494,16 +472,16 @@ class Accounts:
         return self._devices(sa.and_(devices.c.hash == device, devices.c.account == account))
 
     def _devices(self, which: sa.ColumnElement[bool]) -> bool:
-        return bool(self._fetch(sa.select(devices).where(which, devices.c.expires >= self.now())))
+        return bool(self.fetch(sa.select(devices).where(which, devices.c.expires >= self.now())))
 
     def number_of(self, name: str) -> int | None:
         """The number of the account with a name, also if it is disabled."""
-        rows = self._fetch(sa.select(accounts.c.id).where(accounts.c.name == name))
+        rows = self.fetch(sa.select(accounts.c.id).where(accounts.c.name == name))
         return rows[0].id if rows else None
 
     def end_session(self, secret: str) -> None:
         """Sign out."""
-        self._execute(sa.delete(sessions).where(sessions.c.hash == _hash(secret)))
+        self.execute(sa.delete(sessions).where(sessions.c.hash == _hash(secret)))
 
     # Tokens ------------------------------------------------------------------------------------
 
@@ -512,16 +490,16 @@ class Accounts:
         secret = f"tacit_{secrets.token_urlsafe(32)}"
         row = dict(account=account, label=_checked_name(label), survey=survey)
         row |= dict(hash=_hash(secret), scope=scope)
-        self._execute(sa.insert(api_tokens).values(**row))
+        self.execute(sa.insert(api_tokens).values(**row))
         return secret
 
     def tokens(self, account: int) -> Sequence[Any]:
         """The tokens of an account, without their secrets."""
-        return rows_of_account(self.engine, api_tokens, account)
+        return self.rows_of(api_tokens, account)
 
     def revoke_token(self, account: int, number: int) -> bool:
         """Revoke a token of an account; whether there was one."""
-        return delete_row(self.engine, api_tokens, account, number)
+        return self.delete_row(api_tokens, account, number)
 
     def of_token(self, secret: str) -> Account | None:
         """The account of a token, limited to the token's scope."""
@@ -556,11 +534,11 @@ class Accounts:
     def record(self, account: str, action: str, subject: str = "") -> None:
         """Add a line to the audit log."""
         row = dict(at=self.now(), account=account[:LONGEST_NAME], action=action, subject=subject)
-        self._execute(sa.insert(audit).values(**row))
+        self.execute(sa.insert(audit).values(**row))
 
     def history(self, most: int = 200) -> Sequence[Any]:
         """The newest lines of the audit log."""
-        return self._fetch(sa.select(audit).order_by(audit.c.id.desc()).limit(most))
+        return self.fetch(sa.select(audit).order_by(audit.c.id.desc()).limit(most))
 
 
 def _links(connection: sa.Connection, secret: str) -> Sequence[Any]:

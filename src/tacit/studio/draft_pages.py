@@ -199,16 +199,14 @@ def _text_page(
     visit: PageVisit, draft: Draft, text: str, status: int = 200, version: int | None = None
 ) -> Response:
     """The form for the text; the hidden version is the one that the text was made from."""
-    survey, problems = DraftDocument(text).checked
     return visit.page(
         "draft_text.html",
         status,
         "check.js",
         draft=draft,
         text=text,
+        document=DraftDocument(text),
         version=draft.version if version is None else version,
-        survey=survey,
-        problems=problems,
         conflict=draft.conflict if status == 409 else None,
     )
 
@@ -224,66 +222,55 @@ UNREADABLE = Refusal(
 )
 
 
-def show_settings(visit: PageVisit) -> Response:
-    """The form for title, texts, languages and terms."""
-    return _form_page(visit, "settings", _data(visit))
+def show_form(visit: PageVisit, part: str) -> Response:
+    """The form for the settings, a question or a group."""
+    return _form_page(visit, part, _edited(visit, part))
 
 
-def save_settings(visit: PageVisit) -> Response:
-    """Save the settings; keys that the form does not show stay as they are."""
-    before, document = _data(visit), visit.draft.document
-    try:
-        data = forms.changed(before, forms.survey_fields(), visit.form, document.context())
-    except DataError as error:
-        return _form_page(visit, "settings", before, problem=error)
-    return _saved(visit, document.with_data(_ordered(data, before)), "settings")
-
-
-def _data(visit: PageVisit) -> dict[str, Any]:
-    """The values of the draft."""
-    data = visit.draft.document.data
-    if data is None:
-        raise RefusalError(UNREADABLE)
-    return data
-
-
-def show_item(visit: PageVisit, part: str) -> Response:
-    """The form for a question or a group."""
-    number = visit.request.path_params["number"]
-    item = visit.draft.document.item(part, number)
-    if item is None:
-        there = 1 <= number <= len(visit.draft.document.items(part))
-        raise RefusalError(UNREADABLE if there else site.NOT_FOUND)
-    return _form_page(visit, part, item, number)
-
-
-def save_item(visit: PageVisit, part: str) -> Response:
-    """Save, move or delete a question or a group."""
-    number, document = visit.request.path_params["number"], visit.draft.document
-    item, items = document.item(part, number), list(document.items(part))
-    if not 1 <= number <= len(items):
-        raise RefusalError(site.NOT_FOUND)
-    action = visit.form.get("action", "save")
-    if action == "delete":
-        del items[number - 1]
-    elif action in ("up", "down"):
+def save_form(visit: PageVisit, part: str) -> Response:
+    """Save the settings, a question or a group, or move or delete a question or a group."""
+    document, number = visit.draft.document, _number(visit)
+    action, items = visit.form.get("action", "save"), list(document.items(part))
+    if number is not None and action in ("delete", "up", "down"):
         other = number - 1 + (1 if action == "down" else -1)
-        if 0 <= other < len(items):
+        if not 1 <= number <= len(items):
+            raise RefusalError(site.NOT_FOUND)
+        if action == "delete":
+            del items[number - 1]
+        elif 0 <= other < len(items):
             items[number - 1], items[other] = items[other], items[number - 1]
-    elif item is None:
-        raise RefusalError(UNREADABLE)
-    else:
-        try:
-            items[number - 1] = _changed_item(visit, part, item)
-        except DataError as error:
-            return _form_page(visit, part, item, number, error)
-    return _saved(visit, document.with_items(part, items), part, number)
+        return _saved(visit, part, document.with_items(part, items))
+    data = _edited(visit, part)
+    try:
+        entered = _entered(visit, part, data)
+    except DataError as error:
+        return _form_page(visit, part, data, error)
+    if number is None:
+        return _saved(visit, part, document.with_data(_ordered(entered, data)))
+    items[number - 1] = entered
+    return _saved(visit, part, document.with_items(part, items))
+
+
+def _number(visit: PageVisit) -> int | None:
+    """The number of the question or group in the address; None for the settings."""
+    number: int | None = visit.request.path_params.get("number")
+    return number
+
+
+def _edited(visit: PageVisit, part: str) -> dict[str, Any]:
+    """The settings, or the question or group of the address; refused if a form cannot show it."""
+    document, number = visit.draft.document, _number(visit)
+    data = document.data if number is None else document.item(part, number)
+    if data is None:
+        missing = number is not None and not 1 <= number <= len(document.items(part))
+        raise RefusalError(site.NOT_FOUND if missing else UNREADABLE)
+    return data
 
 
 def add_item(visit: PageVisit, part: str) -> Response:
     """Add a question or a group of a kind, and open its form."""
     document, kind = visit.draft.document, visit.text("kind")
-    if not isinstance(_data(visit).get(part) or [], list):
+    if not isinstance(_edited(visit, part).get(part) or [], list):
         raise RefusalError(UNREADABLE)
     items = [*document.items(part), _new_item(document, part, _checked_kind(part, kind))]
     saved_text(visit, document.with_items(part, items)[0], sent_version(visit.form))
@@ -311,10 +298,13 @@ def _new_item(document: DraftDocument, part: str, kind: str) -> dict[str, Any]:
     return group | ({"theta": _FIRST_THETA} if "theta" in _keys(part, kind) else {})
 
 
-def _changed_item(visit: PageVisit, part: str, item: dict[str, Any]) -> dict[str, Any]:
-    """The item of a form. If its kind changes, keys that only the old kind has are left out."""
-    fields, context = _fields(part, item), visit.draft.document.context(item)
-    entered = forms.changed(item, fields, visit.form, context)
+def _entered(visit: PageVisit, part: str, data: dict[str, Any]) -> dict[str, Any]:
+    """What a form says. If the kind of an item changes, keys of the old kind only are left out."""
+    fields = _fields(part, data)
+    context = visit.draft.document.context(data if part in KIND else None)
+    entered = forms.changed(data, fields, visit.form, context)
+    if part not in KIND:
+        return entered
     kind = _checked_kind(part, entered.get(KIND[part]))
     old = {field.name for field in fields} - _keys(part, kind)
     return {key: value for key, value in entered.items() if key not in old}
@@ -340,36 +330,31 @@ def _ordered(data: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     return {key: data[key] for key in keys}
 
 
-def _saved(
-    visit: PageVisit, changed: tuple[str, list[str]], part: str, number: int | None = None
-) -> Response:
+def _saved(visit: PageVisit, part: str, changed: tuple[str, list[str]]) -> Response:
     """Save a changed text and show the draft with the comments that were lost."""
     text, lost = changed
     try:
         saved_text(visit, text, sent_version(visit.form))
     except DraftChangedError as error:
-        document = error.newest.document
+        document, number = error.newest.document, _number(visit)
         data = document.data if number is None else document.item(part, number)
         if data is None or visit.form.get("action", "save") != "save":
             raise
-        return _form_page(visit, part, data, number, error)
+        return _form_page(visit, part, data, error)
     query = urlencode([("lost", line[:200]) for line in lost[:20]])
     return RedirectResponse(f"/drafts/{visit.draft.id}{'?' + query if query else ''}", 303)
 
 
 def _form_page(
-    visit: PageVisit,
-    part: str,
-    data: dict[str, Any],
-    number: int | None = None,
-    problem: TacitError | None = None,
+    visit: PageVisit, part: str, data: dict[str, Any], problem: TacitError | None = None
 ) -> Response:
     """A form with the values of the draft, or with what was entered if it was not saved."""
     newest = problem.newest if isinstance(problem, DraftChangedError) else None
-    draft, fields = newest or visit.draft, _fields(part, data)
+    draft, fields, number = newest or visit.draft, _fields(part, data), _number(visit)
     context = draft.document.context(data if number is not None else None)
     names = {field.name for field in fields}
     item = part if number is None else f"{part}[{number - 1}]"
+    all_problems = draft.document.problems
     return visit.page(
         "draft_form.html",
         409 if newest is not None else 400 if problem else 200,
@@ -383,11 +368,7 @@ def _form_page(
         others=[key for key in data if key not in names and number is not None],
         problem=problem and str(problem),
         # A new question has no text yet: its form is not a list of problems.
-        problems=[
-            problem
-            for problem in draft.document.problems
-            if f": {item}" in problem and data.get("text") != ""
-        ],
+        problems=[] if data.get("text") == "" else [p for p in all_problems if f": {item}" in p],
     )
 
 
@@ -404,7 +385,7 @@ logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it warns of eac
 
 def save_logo(visit: PageVisit) -> Draft:
     """Embed the picture that was sent, with its text for screen readers; without one, remove it."""
-    document, before = visit.draft.document, _data(visit)
+    document, before = visit.draft.document, _edited(visit, "settings")
     form, picture = uploaded(visit.request.headers.get("content-type", ""), visit.body)
     data = {key: value for key, value in before.items() if key != "logo"}
     if picture:
@@ -509,15 +490,15 @@ ROUTES = (
     PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, start_preview, then="{made}"),
     PageRoute("POST", f"{_SURVEY}/duplicate", Role.OWNER, draft_of_survey, then=_MADE),
     PageRoute("POST", f"{_SURVEY}/delete", Role.OWNER, deleted_survey, then="/"),
-    PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, show_settings),
-    _with_text("POST", f"{_DRAFT}/settings", Role.OWNER, save_settings),
+    PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, partial(show_form, part="settings")),
+    _with_text("POST", f"{_DRAFT}/settings", Role.OWNER, partial(save_form, part="settings")),
     *(
         route(method, f"{_DRAFT}/{part}{rest}", needs, partial(handler, part=part))
         for part in KIND
         for route, method, rest, needs, handler in (
             (PageRoute, "POST", "", Role.OWNER, add_item),
-            (PageRoute, "GET", "/{number:int}", Role.VIEWER, show_item),
-            (_with_text, "POST", "/{number:int}", Role.OWNER, save_item),
+            (PageRoute, "GET", "/{number:int}", Role.VIEWER, show_form),
+            (_with_text, "POST", "/{number:int}", Role.OWNER, save_form),
         )
     ),
     PageRoute("POST", f"{_DRAFT}/logo", Role.OWNER, save_logo, longest=LONGEST_UPLOAD, then=_MADE),

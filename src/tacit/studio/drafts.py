@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from tacit.errors import DataError, SurveyError
-from tacit.studio.accounts import Role, drafts, execute, fetch, roles
+from tacit.studio.accounts import Role, StudioDatabase, drafts, roles
 from tacit.studio.forms import FormContext, kinds
 from tacit.studio.page_templates import utc_text
 from tacit.survey import Published, survey_from_text
@@ -193,21 +193,22 @@ def draft_key(draft_id: str) -> str:
     return f"draft:{draft_id}"
 
 
-class Drafts:
+class Drafts(StudioDatabase):
     """The drafts in the database of the accounts. `now` is the time in seconds."""
 
     def __init__(self, engine: sa.Engine, now: Callable[[], float] = time.time) -> None:
-        self.engine, self.now = engine, now
+        super().__init__(engine)
+        self.now = now
 
     def all(self) -> list[Draft]:
         """All drafts without their texts, the last changed first."""
         heads = [column for column in drafts.c if column is not drafts.c.text]
-        rows = fetch(self.engine, sa.select(*heads).order_by(drafts.c.changed.desc()))
+        rows = self.fetch(sa.select(*heads).order_by(drafts.c.changed.desc()))
         return [Draft(text="", **row._mapping) for row in rows]
 
     def get(self, draft_id: str) -> Draft | None:
         """The draft with an id."""
-        rows = fetch(self.engine, sa.select(drafts).where(drafts.c.id == draft_id))
+        rows = self.fetch(sa.select(drafts).where(drafts.c.id == draft_id))
         return Draft(*rows[0]) if rows else None
 
     def create(self, text: str, account: int, name: str) -> Draft:
@@ -242,15 +243,12 @@ class Drafts:
     def mark_published(self, draft_id: str, slug: str) -> None:
         """Record as which survey a draft was published."""
         mine = sa.update(drafts).where(drafts.c.id == draft_id)
-        execute(self.engine, mine.values(published=slug))
+        self.execute(mine.values(published=slug))
 
     def delete(self, draft_id: str) -> None:
         """Delete a draft with the roles for it."""
-        execute(
-            self.engine,
-            sa.delete(drafts).where(drafts.c.id == draft_id),
-            sa.delete(roles).where(roles.c.survey == draft_key(draft_id)),
-        )
+        mine = sa.delete(roles).where(roles.c.survey == draft_key(draft_id))
+        self.execute(sa.delete(drafts).where(drafts.c.id == draft_id), mine)
 
 
 def _check_room(connection: sa.Connection, account: int) -> None:

@@ -60,7 +60,7 @@ def train(release: Release, request: ModelRequest) -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     test, learn = mine.split_records(release.counts, release.survey.design, rng, request.test_share)
     training = _Training(learn, test, release, request)
-    trained = _TRAINED[request.kind](training)
+    trained = getattr(training, request.kind)()  # its methods have the names of the kinds
     trained["summary"]["smallest"] = SMALLEST_GROUP
     content: dict[str, Any] = finite(
         {"n_learnt": learn.n_records, "n_tested": test.n_records} | trained
@@ -103,7 +103,7 @@ class _Training:
             "model": mine.model_to_json(model),
         }
 
-    def bayes(self) -> Part:
+    def naive_bayes(self) -> Part:
         target = self.request.target
         model = mine.NaiveBayes(self.design, target).fit(self.learn)
         learnt = model.parameters_
@@ -213,14 +213,6 @@ class _Training:
             "measured": model_prior is not None,
             "inferences": [*map(asdict, inferences)],
         }
-
-
-_TRAINED: dict[str, Callable[[_Training], Part]] = {
-    "tree": _Training.tree,
-    "naive_bayes": _Training.bayes,
-    "rules": _Training.rules,
-    "clusters": _Training.clusters,
-}
 
 
 def _end_lines(view: TreeView, node: int, n_people: int) -> list[str]:

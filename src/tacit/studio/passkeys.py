@@ -25,7 +25,7 @@ from webauthn.helpers import base64url_to_bytes, structs
 from webauthn.helpers.exceptions import WebAuthnException
 
 from tacit.errors import DataError
-from tacit.studio.accounts import delete_row, execute, fetch, passkeys, rows_of_account
+from tacit.studio.accounts import StudioDatabase, passkeys
 
 CHALLENGE_SECONDS = 300.0
 MOST_PASSKEYS, LONGEST_LABEL = 20, 100
@@ -95,19 +95,20 @@ class Challenges:
         return hmac.digest(self._key, parts, hashlib.sha256)
 
 
-class Passkeys:
+class Passkeys(StudioDatabase):
     """The passkeys in the database of the accounts."""
 
     def __init__(self, engine: sa.Engine, challenges: Challenges | None = None) -> None:
-        self.engine, self.challenges = engine, challenges or Challenges()
+        super().__init__(engine)
+        self.challenges = challenges or Challenges()
 
     def of_account(self, account: int) -> Sequence[Any]:
         """The passkeys of an account: id, label."""
-        return rows_of_account(self.engine, passkeys, account)
+        return self.rows_of(passkeys, account)
 
     def remove(self, account: int, number: int) -> bool:
         """Remove a passkey of an account; whether there was one."""
-        return delete_row(self.engine, passkeys, account, number)
+        return self.delete_row(passkeys, account, number)
 
     def options_to_add(self, account: int, name: str, site: SiteOrigin) -> dict[str, Any]:
         """What a browser needs to make a passkey for an account."""
@@ -149,7 +150,7 @@ class Passkeys:
         row |= dict(credential=verified.credential_id, public_key=verified.credential_public_key)
         row |= dict(sign_count=verified.sign_count)
         try:
-            execute(self.engine, sa.insert(passkeys).values(**row))
+            self.execute(sa.insert(passkeys).values(**row))
         except IntegrityError:
             raise DataError("this passkey is known already") from None
 
@@ -174,7 +175,7 @@ class Passkeys:
         except (DataError, ValueError, TypeError, KeyError):
             return None
         mine = passkeys.c.credential == credential
-        rows = fetch(self.engine, sa.select(passkeys).where(mine))
+        rows = self.fetch(sa.select(passkeys).where(mine))
         if not rows or (site.configured and rows[0].origin != site.origin):
             return None
         try:
@@ -187,7 +188,7 @@ class Passkeys:
         except _WRONG:
             return None
         used = sa.update(passkeys).where(mine).values(sign_count=verified.new_sign_count)
-        return int(rows[0].account) if execute(self.engine, used) else None
+        return int(rows[0].account) if self.execute(used) else None
 
     def _challenge(self, sent: Any, account: int) -> bytes:
         """The challenge that a browser signed, if it is ours; it is used up."""
