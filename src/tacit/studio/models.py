@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
 import shutil
@@ -74,10 +73,10 @@ class ModelRequest:
             kind,
             target if kind in CLASSIFIERS else "",
             criterion,
-            _whole(form, "max_depth", "the most conditions", 1, DEEPEST),
-            _percent(form, "min_support", "the smallest share of people", 10) / 100,
-            _percent(form, "min_confidence", "the smallest confidence", 50) / 100,
-            _whole(form, "classes", "the number of clusters", 1, MOST_CLASSES),
+            _whole(form, "max_depth", "the most conditions", DEEPEST),
+            _share(form, "min_support", "the smallest share of people", 10),
+            _share(form, "min_confidence", "the smallest confidence", 50),
+            _whole(form, "classes", "the number of clusters", MOST_CLASSES),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,26 +91,22 @@ class ModelRequest:
         return f"{named} for {self.target}" if self.target else named
 
 
-def _whole(form: Mapping[str, str], key: str, what: str, least: int, most: int) -> int | None:
+def _whole(form: Mapping[str, str], key: str, what: str, most: int) -> int | None:
     text = form.get(key, "").strip()
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or not least <= int(text[:9]) <= most:
-        raise DataError(
-            f"{what} is a whole number from {least} to {most}, or empty, got {text!r:.40}"
-        )
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+        raise DataError(f"{what} is a whole number from 1 to {most}, or empty, got {text!r:.40}")
     return int(text)
 
 
-def _percent(form: Mapping[str, str], key: str, what: str, default: float) -> float:
+def _share(form: Mapping[str, str], key: str, what: str, percent: float) -> float:
     text = form.get(key, "").strip()
-    try:
-        value = float(text) if text else default
-    except ValueError:
-        value = math.nan
-    if not 0 < value < 100:
-        raise DataError(f"{what} is a number above 0 and below 100, got {text!r:.40}")
-    return value
+    with suppress(ValueError):
+        value = float(text or percent)
+        if 0 < value < 100:
+            return value / 100
+    raise DataError(f"{what} is a number above 0 and below 100, got {text!r:.40}")
 
 
 # Models as files ----------------------------------------------------------------------------------

@@ -40,14 +40,20 @@ REFERENCES = {
 
 def methods_sentences(release: Release) -> list[str]:
     """The records, the estimator, the intervals and the test of fit."""
-    records = number_of(release.counts.n_records, "reported record")
+    records, missing = number_of(release.counts.n_records, "reported record"), ""
+    if any(question.optional for question in release.survey.survey.questions):
+        missing = (
+            " Respondents could decline to answer optional questions; such answers were stored as "
+            "missing, without disguise, and each table is from the records that have all its "
+            "answers."
+        )
     return [
         "Answers were disguised by randomized response (Warner, 1965) before they were sent: only "
         "reported answers were stored, and nobody but the respondent knows the true one.",
         f"The design was published to respondents; its fingerprint (SHA-256) is "
         f"{release.survey.fingerprint}, that of the questionnaire "
         f"{release.survey.survey.fingerprint}.",
-        f"Results are from {records}.{_missing_sentence(release)}",
+        f"Results are from {records}.{missing}",
         "Shares of the true answers were estimated by inverting the known probabilities of the "
         "disguise (Huang & Du, 2008, eq. 2), by generalised least squares where there are more "
         "reports than possible answers. The estimate is unbiased, so that it may fall "
@@ -60,15 +66,6 @@ def methods_sentences(release: Release) -> list[str]:
         "design; a p-value below .001 is reported as a misfit.",
         f"Computed by tacit {__version__}.",
     ]
-
-
-def _missing_sentence(release: Release) -> str:
-    if not any(question.optional for question in release.survey.survey.questions):
-        return ""
-    return (
-        " Respondents could decline to answer optional questions; such answers were stored as "
-        "missing, without disguise, and each table is from the records that have all its answers."
-    )
 
 
 def references(design: Design, texts: list[str]) -> list[str]:
@@ -147,16 +144,15 @@ def _question(result: QuestionResult, records: int) -> dict[str, Any]:
         "misfit": result.misfit,
         "caption": f"{result.name}: estimated shares of the true answers with 95 % intervals, and "
         "shares of the reports",
-        "categories": [_category(category) for category in result.categories],
+        "categories": [vars(c) | {"shown": _shown(c)} for c in result.categories],
         "notes": result_notes(result, records),
     }
 
 
-def _category(category: CategoryResult) -> dict[str, Any]:
+def _shown(category: CategoryResult) -> dict[str, str]:
     reported = category.reported
-    shown = {
+    return {
         "estimate": f"{100 * category.share:.1f} %",
         "interval": f"{100 * category.low:.1f} to {100 * category.high:.1f} %",
         "reported": "-" if reported is None else f"{100 * reported:.1f} %",
     }
-    return {**vars(category), "shown": shown}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import date
@@ -21,7 +20,7 @@ from tacit.plan.assumptions import assume_all
 from tacit.plan.expected import PlannedQuestion
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
-from tacit.studio.disclosure import shown_estimates, why_hidden
+from tacit.studio.disclosure import shown_estimates, table_cells, why_hidden
 from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
@@ -291,10 +290,9 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
     design, shares = release.survey.design, np.asarray(estimate.value).ravel()
     if len(shares) != 2 or not design.group_of(name).disguised:
         return None
-    share = float(np.clip(shares[1], 0, 1))
-    low, high = estimate.interval()
-    planned = float(np.ravel(high)[1] - np.ravel(low)[1]) / 2
-    assumed = assume_all(design, {name: share})
+    low, high = (np.ravel(limit) for limit in estimate.interval())
+    planned = float(high[1] - low[1]) / 2
+    assumed = assume_all(design, {name: float(np.clip(shares[1], 0, 1))})
     for bias_of in PlannedQuestion(design, name, assumed).biases(estimate.n_records):
         if abs(bias_of.bias) > planned:
             carriers, bias = 100 * bias_of.carriers, 100 * bias_of.bias
@@ -310,7 +308,7 @@ def safe_answer_text(release: Release, name: str, label: str, estimate: Estimate
 
 def _joint_misfit(release: Release, group: Group) -> bool:
     names = list(group.attributes)
-    cells = math.prod(release.survey.design.schema[name].size for name in names)
+    cells = table_cells(release, names)
     if len(names) < 2 or cells > _MOST_CELLS or not group.disguised:
         return False
     return misfit_text(release.reconstruction.table(names)) is not None
@@ -340,21 +338,18 @@ class ReleasePoint:
         return min(self.widths, key=self.widths.__getitem__)
 
 
-def history_figures(points: Sequence[ReleasePoint]) -> list[LineFigure]:
+def history_figures(points: Sequence[ReleasePoint]) -> list[LineFigure | None]:
     """Records and widest intervals of the releases, as two figures; none of a single release."""
     if len(points) < 2:
         return []
     last = len(points) - 1
     days = [(float(k), points[k].day) for k in sorted({0, last // 2, last})]
-    values = {
-        "records": [float(point.records) for point in points],
-        "points": [100 * point.widths[point.widest] for point in points],
-    }
-    figures = [
-        line_figure({name: [*enumerate(column)]}, "day of the release", name, named=days)
-        for name, column in values.items()
+    records = [(k, float(point.records)) for k, point in enumerate(points)]
+    widths = [(k, 100 * point.widths[point.widest]) for k, point in enumerate(points)]
+    return [
+        line_figure({name: curve}, "day of the release", name, named=days)
+        for name, curve in (("records", records), ("points", widths))
     ]
-    return [figure for figure in figures if figure is not None]
 
 
 class ReleaseHistory:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from socket import socket
+from typing import Any
 
 from argon2 import PasswordHasher
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tacit.collect import http_server, monitoring, page
@@ -25,30 +27,18 @@ from tacit.studio.accounts import Accounts, open_engine
 from tacit.studio.models import ModelFolder
 from tacit.studio.release import Releases
 from tacit.studio.results import ReleaseHistory
-from tacit.studio.site import (
-    NOT_FOUND,
-    Answer,
-    PageRoute,
-    PageVisit,
-    RefusalError,
-    Right,
-    Studio,
-    application,
-    origin,
-)
+from tacit.studio.site import PageRoute, PageVisit, Right, Studio, application, origin
 
-ACCOUNTS_FILE = "accounts.db"
 #: Pages work without them, but for passkeys.
 SCRIPTS = ("check.js", "passkeys.js")
 #: Seconds for requests to end when the studio stops.
 _LAST_SECONDS = 10
 _PROXY = "TACIT_STUDIO_PROXY"
-MODELS = "models"
 
 
 def _style(visit: PageVisit) -> Response:
     """The style sheet of all pages."""
-    return Response(_file("studio.css"), media_type="text/css")
+    return _file("studio.css", "text/css")
 
 
 def _icon(visit: PageVisit) -> Response:
@@ -58,17 +48,16 @@ def _icon(visit: PageVisit) -> Response:
 
 def _script(visit: PageVisit) -> Response:
     """A script of the few pages that have one."""
-    name = visit.request.path_params["name"]
-    if name not in SCRIPTS:
-        raise RefusalError(NOT_FOUND)
-    return Response(_file(name), media_type="text/javascript")
+    if visit.request.path_params["name"] not in SCRIPTS:
+        raise HTTPException(404)
+    return _file(visit.request.path_params["name"], "text/javascript")
 
 
-def _file(name: str) -> bytes:
-    return files("tacit.studio").joinpath(name).read_bytes()
+def _file(name: str, kind: str) -> Response:
+    return Response(files("tacit.studio").joinpath(name).read_bytes(), media_type=kind)
 
 
-def _description(visit: PageVisit) -> Answer:
+def _description(visit: PageVisit) -> dict[str, Any]:
     """The API description."""
     return api.api_description(PAGES)
 
@@ -94,9 +83,8 @@ def studio_of(store: Store, folder: Path, hasher: PasswordHasher | None = None) 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
-    engine = open_engine(folder / ACCOUNTS_FILE)
-    history, models = ReleaseHistory(folder), ModelFolder(folder / MODELS)
-    accounts = Accounts(engine, hasher=hasher)
+    accounts = Accounts(open_engine(folder / "accounts.db"), hasher=hasher)
+    history, models = ReleaseHistory(folder), ModelFolder(folder / "models")
     return Studio(store, accounts, Releases(store, folder, history.add), models, history)
 
 

@@ -282,11 +282,8 @@ class Studio:
 
     def surveys(self, account: Account) -> list[Published]:
         """The surveys that an account has a role for."""
-        return [
-            survey
-            for survey in self.store.published()
-            if account.role(survey.survey.fingerprint) is not None
-        ]
+        published = self.store.published()
+        return [s for s in published if account.role(s.survey.fingerprint) is not None]
 
     def survey(self, slug: str) -> Published | None:
         """The survey with this name in addresses."""
@@ -318,11 +315,11 @@ class PageVisit:
     @cached_property
     def form(self) -> dict[str, str]:
         """The fields of a form."""
-        text, most = self.body.decode("utf-8", "replace"), MOST_FIELDS
+        text = self.body.decode("utf-8", "replace")
         try:
-            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=most))
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
         except ValueError:
-            raise DataError(f"a form has at most {most:,} fields") from None
+            raise DataError(f"a form has at most {MOST_FIELDS:,} fields") from None
 
     @cached_property
     def json(self) -> dict[str, Any]:
