@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -82,10 +82,10 @@ def download(visit: PageVisit) -> Response:
     return visit.file(visit.draft.text, f"{visit.draft.id}.yaml")
 
 
-def publish(visit: PageVisit) -> Response | Published:
-    """Publish a draft; servers that collect serve it from now on."""
+def if_correct(visit: PageVisit, make: Callable[[PageVisit], Any]) -> Any:
+    """Publish or preview a draft, or show its problems."""
     try:
-        return published_draft(visit)
+        return make(visit)
     except SurveyError:
         return show_draft(visit, 400)
 
@@ -93,14 +93,6 @@ def publish(visit: PageVisit) -> Response | Published:
 def duplicate(visit: PageVisit) -> Draft:
     """A new draft with the same text."""
     return new_draft(visit, visit.draft.text)
-
-
-def start_preview(visit: PageVisit) -> Response | str:
-    """Open the respondent's page of a draft."""
-    try:
-        return preview_path(visit)
-    except SurveyError:
-        return show_draft(visit, 400)
 
 
 # What pages and the API share --------------------------------------------------------------------
@@ -475,6 +467,7 @@ def _preview(visit: PageVisit) -> Published:
 _DRAFT, _SURVEY, _PREVIEW = "/drafts/{draft}", "/surveys/{survey}", "/preview/{secret}"
 #: The page of the draft that is made or saved.
 _MADE = "/drafts/{made.id}"
+_publish, _preview_page = (partial(if_correct, make=m) for m in (published_draft, preview_path))
 _with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The pages of this module with the rights that they need.
 ROUTES = (
@@ -484,10 +477,10 @@ ROUTES = (
     PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
     _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text, then=_MADE),
     PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
-    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish, then="/surveys/{made.slug}"),
+    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, _publish, then="/surveys/{made.slug}"),
     PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate, then=_MADE),
     PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, deleted_draft, then="/drafts"),
-    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, start_preview, then="{made}"),
+    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, _preview_page, then="{made}"),
     PageRoute("POST", f"{_SURVEY}/duplicate", Role.OWNER, draft_of_survey, then=_MADE),
     PageRoute("POST", f"{_SURVEY}/delete", Role.OWNER, deleted_survey, then="/"),
     PageRoute("GET", f"{_DRAFT}/settings", Role.VIEWER, partial(show_form, part="settings")),

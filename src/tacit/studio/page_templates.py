@@ -25,6 +25,9 @@ KEY_HINTS = {
 }
 
 
+_PROBLEM = re.compile(r"survey:(\d+): (?:(question|group)s\[(\d+)\](?:\.([^ :]+))?: )?")
+
+
 def in_words(name: str) -> str:
     """A kind or a family with its meaning.
 
@@ -51,12 +54,14 @@ def in_place(problem: str) -> str:
     >>> in_place("survey:3: groups[0]: theta is missing")
     'Group 1 (line 3): theta is missing'
     """
-    match = re.match(r"survey:(\d+): (question|group)s\[(\d+)\](?:\.([^ :]+))?: ", problem)
+    match = _PROBLEM.match(problem)
     if match is None:
-        return re.sub(r"^survey:(\d+): ", r"Line \1: ", problem)
+        return problem
     line, part, number, key = match.groups()
-    item = f"{part.capitalize()} {int(number) + 1}" + (f", {key}" if key else "")
-    return f"{item} (line {line}): {problem[match.end() :]}"
+    text = problem[match.end() :]
+    if part is None:
+        return f"Line {line}: {text}"
+    return f"{part.capitalize()} {int(number) + 1}{f', {key}' if key else ''} (line {line}): {text}"
 
 
 def utc_text(seconds: float) -> str:
