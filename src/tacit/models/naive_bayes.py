@@ -28,7 +28,8 @@ is multiplied by
 
 `likelihood` maximises the likelihood of the whole reports. The answers of a report together show
 how they were disguised, so this method learns far more: under one related group at theta = .51 it
-classifies Adult as well as undisguised data do, .82, while `pairs` reaches .77. If attributes depend on each other beyond the class and the noise is large, the maximum may
+classifies Adult as well as undisguised data do, .82, while `pairs` reaches .77. If
+attributes depend on each other beyond the class and the noise is large, the maximum may
 describe another clustering of the records than the class. So groups whose link with the class is
 within noise are left out, and the fit is compared with the unbiased tables of the class and each
 attribute. If they contradict the fit, the result of `pairs` is used and a note says so.
