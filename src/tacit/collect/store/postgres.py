@@ -157,7 +157,7 @@ WHERE relation = 'tokens'::regclass AND pid <> pg_backend_pid()
 _LINKS = "SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'tokens'::regclass"
 _TRY_LOCK = "SELECT pg_try_advisory_lock(:kind, hashtext(current_schema()))"
 _UNLOCK = "SELECT pg_advisory_unlock(:kind, hashtext(current_schema()))"
-_TRY_SHARED_LOCK = "SELECT pg_try_advisory_lock_shared(:kind, hashtext(current_schema()))"
+_SHARE_LOCK = "SELECT pg_advisory_lock_shared(:kind, hashtext(current_schema()))"
 _UNLOCK_SHARED = "SELECT pg_advisory_unlock_shared(:kind, hashtext(current_schema()))"
 _WAIT_FOR_LOCK = "SELECT pg_advisory_xact_lock(:kind, hashtext(current_schema()))"
 #: Take the locks for VACUUM FULL before rewriting, with a short timeout: while a dump reads,
@@ -259,19 +259,13 @@ class Postgres(Database):
         return connection
 
     def _claim(self, connection: Connection) -> None:
-        """Share the lock; an older tacit takes it alone.
+        """Share the lock; wait for a server that takes it to find out whether it is alone.
 
         All statements of a batch look rows up by their keys: a plan from the time when a table was
         small must not read it whole when it has grown. Without `enable_seqscan` a plan that has to
         read a small table whole seems so expensive that PostgreSQL would compile it first, which
         takes a hundred times as long as to run it.
         """
-        until = time.monotonic() + PATIENCE
-        while not connection.scalar(text(_TRY_SHARED_LOCK), {"kind": _WRITE_LOCK}):
-            if time.monotonic() > until:
-                what = "a server of an older tacit writes to this database; stop it first"
-                raise StoreError(f"{self.shown}: {what}")
-            time.sleep(0.05)
         longest = self.write_seconds * 1000
         for setting, value in (
             ("statement_timeout", f"{longest:.0f}"),
@@ -282,6 +276,7 @@ class Postgres(Database):
         ):
             connection.execute(text(f"SET {setting} = {value}"))
         connection.execute(text(_CHECK_CLIENT))
+        connection.execute(text(_SHARE_LOCK), {"kind": _WRITE_LOCK})
         durable = connection.scalar(text("SHOW fsync"))
         connection.commit()
         if durable != "on":

@@ -153,37 +153,26 @@ def _stored(
     connection: Connection, number: int, known: Mapping[str, int]
 ) -> Iterator[Sequence[Any]]:
     """Ids, days, codes and checksums of a survey's records as bytes, in chunks."""
-    table = responses.c
-    columns = [_bytes(connection, c) for c in (table.id, table.day, table.codes, table.checksum)]
+    table, sqlite = responses.c, connection.dialect.name == "sqlite"
+    columns: list[Any] = [table.id, table.day, table.codes, table.checksum]
+    if sqlite:  # bytes, even if damaged: SQLite stores a type with each value
+        empty: Any = sa.literal_column("x''")
+        columns = [sa.func.coalesce(sa.cast(c, sa.LargeBinary), empty) for c in columns]
+    else:  # a number of days takes less time than a text
+        columns[1] = table.day - _FIRST_DAY
     wanted = select(*columns).where(table.survey == number).order_by(table.id)
     if known:
         wanted = wanted.where(table.day.not_in([date.fromisoformat(day) for day in known]))
     sql = str(wanted.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True}))
-    with closing(_cursor(connection)) as cursor:
+    # The driver's cursor: making rows of SQLAlchemy would take most of the time. PostgreSQL sends
+    # all rows at once unless the cursor has a name.
+    driver: Any = connection.connection.driver_connection
+    with closing(driver.cursor() if sqlite else driver.cursor("tacit_codes")) as cursor:
         cursor.execute(sql)
         while part := cursor.fetchmany(_ROWS):
             yield part
-        if connection.dialect.name == "sqlite":
+        if sqlite:
             cursor.execute("PRAGMA shrink_memory")  # pages that are read once stay in no cache
-
-
-def _cursor(connection: Connection) -> Any:
-    """A cursor of the driver: making rows of SQLAlchemy would take most of the time.
-
-    PostgreSQL sends all rows at once unless the cursor has a name.
-    """
-    driver: Any = connection.connection.driver_connection
-    return driver.cursor() if connection.dialect.name == "sqlite" else driver.cursor("tacit_codes")
-
-
-def _bytes(connection: Connection, column: sa.ColumnElement[object]) -> sa.ColumnElement[Any]:
-    """A column as bytes, even if damaged: SQLite stores a type with each value.
-
-    A day of PostgreSQL is a number, which takes less time than a text.
-    """
-    if connection.dialect.name == "sqlite":
-        return sa.func.coalesce(sa.cast(column, sa.LargeBinary), sa.literal_column("x''"))
-    return column - _FIRST_DAY if column is responses.c.day else column
 
 
 def _day_text(day: bytes | int) -> str:
