@@ -29,6 +29,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -351,33 +352,19 @@ class MixtureResult(TabularResult):
         tests = {n: v.to_dict() for n, v in values if isinstance(v, HypothesisTest)}
         return estimates | tests | {"log_likelihood": self.log_likelihood}
 
-    @property
-    def value(self) -> Array:
-        """The estimated distribution, one axis per attribute."""
-        return self.estimates[0].value
-
-    @property
-    def stderr(self) -> Array:
-        """Its standard errors."""
-        return self.estimates[0].stderr
-
-    @property
-    def covariance(self) -> Array:
-        """Its covariance matrix, cells flattened with the last attribute running fastest."""
-        return self.estimates[0].covariance
-
-    @property
-    def n_records(self) -> int:
-        """Number of records of all samples."""
-        return self.estimates[0].n_records
+    #: The estimated distribution, one axis per attribute; its errors, and the number of records.
+    value = property(attrgetter("distribution.value"))
+    stderr = property(attrgetter("distribution.stderr"))
+    covariance = property(attrgetter("distribution.covariance"))
+    n_records = property(attrgetter("distribution.n_records"))
 
     def interval(self, level: float = 0.95) -> Interval:
         """Profile-likelihood limits of the distribution, within [0, 1]."""
-        return self.estimates[0].interval(level)
+        return self.distribution.interval(level)
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """The distribution as a data frame."""
-        return self.estimates[0].to_frame(level, backend)
+        return self.distribution.to_frame(level, backend)
 
     def to_table(self, level: float = 0.95) -> Table:
         """All estimates in one table, with the tests below."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,16 +55,11 @@ class SensitivityCurve(TabularResult):
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The curve as columns: share, category, estimate, stderr, lower, upper."""
-        limits = [estimate.interval(level) for estimate in self.estimates]
-        categories = list(self.attribute.categories)
-        return {
-            "share": np.repeat(self.shares, len(categories)).tolist(),
-            "category": categories * len(self.shares),
-            "estimate": self.value.ravel().tolist(),
-            "stderr": self.stderr.ravel().tolist(),
-            "lower": np.ravel([interval.lower for interval in limits]).tolist(),
-            "upper": np.ravel([interval.upper for interval in limits]).tolist(),
-        }
+        tables = [list(estimate.columns(level).values()) for estimate in self.estimates]
+        columns = [list(chain(*column)) for column in zip(*tables, strict=True)]
+        shares = np.repeat(self.shares, self.attribute.size).tolist()
+        names = ("share", "category", "estimate", "stderr", "lower", "upper")
+        return dict(zip(names, [shares, *columns], strict=True))
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
         """The curve as a data frame."""

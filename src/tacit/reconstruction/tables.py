@@ -87,6 +87,12 @@ class TableProblem:
             for f in self.channel.factors
         )
 
+    def whole_inverse(self) -> Array:
+        """W of all groups together, true cells x reports."""
+        units = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
+        columns = [self.channel.to_true(self.inverses, unit).ravel() for unit in units]
+        return np.stack(columns, axis=1)
+
     @property
     def square(self) -> bool:
         """Whether every group has as many reported as true cells, so that W is the inverse of M."""
@@ -442,18 +448,11 @@ def _part_weights(problem: TableProblem, part: ProductChannel) -> Array:
     others = tuple(i for i in range(problem.impossible.ndim) if i not in axes)
     cells = np.asarray(problem.impossible.all(axis=others))
     cells = cells.transpose([sorted(axes).index(axis) for axis in axes])
-    reports = tuple(problem.channel.reported.index(name) for name in part.reported.names)
-    n, sizes = problem.n_records, part.reported.sizes
-    if not cells.any() or not estimable_together(part):
-        maps = [
-            left_inverse(
-                f.channel, partial(problem.margin, tuple(reports[a] for a in f.reported_axes)), n
-            )
-            for f in part.factors
-        ]
-        units = np.eye(math.prod(sizes)).reshape(-1, *sizes)
-        return np.stack([part.to_true(maps, unit).ravel() for unit in units], axis=1)
+    n, reports = problem.n_records, tuple(map(problem.channel.reported.index, part.reported.names))
     possible, frequencies = ~cells.ravel(), problem.margin(reports)
+    if possible.all() or not estimable_together(part):
+        counts = (n * frequencies).reshape(part.reported.sizes)
+        return TableProblem(counts, part, len(part.true), n).whole_inverse()
     matrix = part.matrix[:, possible]
     sent = matrix.any(axis=1)
     if frequencies[~sent].any():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,26 +33,17 @@ def check_alpha(alpha: float) -> None:
         raise DataError(f"alpha must be between 0 and 1, got {alpha!r}")
 
 
-class Coefficients(Mapping[str, float]):
+class Coefficients(dict[str, float]):
     """Numbers by the names of coefficients; `numpy.asarray` gives them as an array."""
 
     def __init__(self, names: Sequence[str], values: Array) -> None:
-        self._values = values
-        self._index = {name: i for i, name in enumerate(names)}
+        super().__init__(zip(names, values.tolist(), strict=True))
 
-    def __getitem__(self, name: str) -> float:
-        if name not in self._index:
-            raise KeyError(unknown("coefficient", name, self._index))
-        return float(self._values[self._index[name]])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._index)
-
-    def __len__(self) -> int:
-        return len(self._values)
+    def __missing__(self, name: str) -> float:
+        raise KeyError(unknown("coefficient", name, self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        return np.array(self._values, dtype=dtype)
+        return np.array(list(self.values()), dtype=dtype)
 
     def __repr__(self) -> str:
         return Table(("coefficient", "value"), list(self.items())).text()
@@ -68,20 +60,10 @@ class CoefficientTable(TabularResult):
     problem: RegressionProblem
     warnings: tuple[str, ...]
 
-    @property
-    def nobs(self) -> int:
-        """The number of records."""
-        return self.problem.n_records
-
-    @property
-    def n_left_out(self) -> int:
-        """The number of records with missing cells."""
-        return self.problem.n_left_out
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the variance; infinite for a simple sample."""
-        return self.problem.df
+    #: The number of records, that with missing cells, and the degrees of freedom of the variance.
+    nobs = property(attrgetter("problem.n_records"))
+    n_left_out = property(attrgetter("problem.n_left_out"))
+    df = property(attrgetter("problem.df"))
 
     @property
     def params(self) -> Coefficients:

@@ -102,13 +102,8 @@ class UsedReports:
         sizes = self.channel.reported.sizes
         counts = np.bincount(self.reports, self.row_counts, math.prod(sizes)).astype(float)
         n_attributes, total = len(self.channel.true), round(counts.sum())
-        problem = TableProblem(counts.reshape(sizes), self.channel, n_attributes, total)
-        unit = np.eye(counts.size).reshape(*sizes, -1)
-        columns = [
-            self.channel.to_true(problem.inverses, unit[..., report]).ravel()
-            for report in range(counts.size)
-        ]
-        return np.stack(columns, axis=1)
+        table = counts.reshape(sizes)
+        return TableProblem(table, self.channel, n_attributes, total).whole_inverse()
 
 
 @dataclass(frozen=True, eq=False)
