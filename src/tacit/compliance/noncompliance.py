@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -277,13 +276,12 @@ class Careless(NoncomplianceModel):
     """
 
     anchor: str | None = None
-    known: tuple[Fraction, ...] = ()
+    known: Any = ()
     share_name: ClassVar[str] = "share of careless answers"
     remedy: ClassVar[str] = "ask an anchor question whose true distribution is known"
 
-    def __init__(self, anchor: str | None = None, known: Any = ()) -> None:
-        object.__setattr__(self, "anchor", anchor)
-        exact = probabilities(known, "known") if anchor is not None else ()
+    def __post_init__(self) -> None:
+        exact = probabilities(self.known, "known") if self.anchor is not None else ()
         object.__setattr__(self, "known", exact)
 
     @classmethod
@@ -308,11 +306,9 @@ class Careless(NoncomplianceModel):
         return read, target
 
     def matrices(self, sample: SampleCounts, target: Attribute) -> tuple[Array, Array]:
-        matrix = sample.matrix
-        rows = len(matrix)
+        matrix, names = sample.matrix, [a.name for a in sample.attributes]
+        rows, anchored = len(matrix), np.array([float(p) for p in self.known])
         others = np.full(rows, 1 / rows)
-        anchored = np.array([float(p) for p in self.known])
-        names = [a.name for a in sample.attributes]
         if names == [target.name]:
             return matrix, others
         if names == [self.anchor]:

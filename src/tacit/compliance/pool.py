@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -47,16 +48,9 @@ class SampleCounts:
     design: Design
     label: str
     n_left_out: int = 0
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes that are estimated."""
-        return self.channel.true.attributes
-
-    @property
-    def matrix(self) -> Array:
-        """matrix[reported, true]."""
-        return self.channel.matrix
+    #: The attributes that are estimated, and matrix[reported, true].
+    attributes = property(attrgetter("channel.true.attributes"))
+    matrix = property(attrgetter("channel.matrix"))
 
 
 def read_samples(
@@ -129,11 +123,9 @@ def read_sample(reported: Any, design: Design, names: Sequence[str], label: str)
         raise type(error)(f"{label}: {error}") from None
     if given and reported.design != design:
         raise DataError(f"{label}: the reconstruction has another design")
-    reports = channel.reported.names
-    complete = patterns.complete(reports)
-    counts = complete.marginal(reports).astype(np.float64).ravel()
-    missing = patterns.n_records - complete.n_records
-    return SampleCounts(counts, channel, design, label, missing)
+    complete = patterns.complete(channel.reported.names)
+    counts = complete.marginal(channel.reported.names).astype(np.float64).ravel()
+    return SampleCounts(counts, channel, design, label, patterns.n_records - complete.n_records)
 
 
 def mixture_of(samples: Sequence[SampleCounts], matrices: Iterable[Array]) -> ReportMixture:
@@ -203,8 +195,7 @@ def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Ar
             f"{_MOST_UNKNOWN} categories"
         )
     unit = np.eye(cells)
-    answers: Array = np.repeat(unit, cells, axis=1)
-    drawn: Array = np.tile(unit, cells)
+    answers, drawn = np.repeat(unit, cells, axis=1), np.tile(unit, cells)
     name = samples[0].attributes[0].name
     coins = [sample.design.group_of(name).coin for sample in samples]
     if not any(isinstance(coin, Unrelated) for coin in coins):

@@ -44,9 +44,7 @@ def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> 
     closure = design.jointly_reported(names)
     if _testable(design, closure, patterns.n_records):
         return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
-    alone = map(
-        sorted, dict.fromkeys(frozenset(design.jointly_reported([name])) for name in closure)
-    )
+    alone = map(sorted, {frozenset(design.jointly_reported([name])): None for name in closure})
     tests = [
         table_fit(table_problem(patterns, design.channel(part), len(part)))
         for part in alone
@@ -74,14 +72,8 @@ def table_fit(problem: TableProblem) -> HypothesisTest:
         if inverted.min() >= 0:
             return HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, n)
     start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
-    likely, ended = maximise(
-        channel.disguised,
-        problem.transposed,
-        observed,
-        start,
-        _CLOSE / n,
-        _ITERATIONS,
-    )
+    maps = channel.disguised, problem.transposed
+    likely, ended = maximise(*maps, observed, start, _CLOSE / n, _ITERATIONS)
     seen = observed[observed > 0]
     statistic = 2 * n * max(float(np.sum(seen * np.log(seen))) - ended.log_likelihood, 0.0)
     if problem.spread is not None:

@@ -379,14 +379,11 @@ class Reconstruction(TabularResult):
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready distribution of each attribute, None if its channel cannot be inverted."""
-        return {
-            "n_records": self.n_records,
-            "level": level,
-            "attributes": {
-                attribute.name: None if table is None else table.to_dict(level)
-                for attribute, table in self._marginals()
-            },
+        attributes = {
+            attribute.name: None if table is None else table.to_dict(level)
+            for attribute, table in self._marginals()
         }
+        return {"n_records": self.n_records, "level": level, "attributes": attributes}
 
     def to_table(self, level: float = 0.95) -> Table:
         """The reported and the estimated share of every category."""
@@ -442,21 +439,16 @@ class Reconstruction(TabularResult):
     def _with_fit(self, estimate: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
         patterns = self._answered(names).patterns
-        return replace(
-            estimate,
-            fit_of=OnDemand(partial(design_fit, patterns, self.design, names)),
-            warning_of=OnDemand(partial(self._coding_warnings, names)),
-            n_left_out=self.n_records - patterns.n_records,
-        )
+        fit = OnDemand(partial(design_fit, patterns, self.design, names))
+        warning = OnDemand(partial(self._coding_warnings, names))
+        left_out = self.n_records - patterns.n_records
+        return replace(estimate, fit_of=fit, warning_of=warning, n_left_out=left_out)
 
     def _coding_warnings(self, names: Sequence[str]) -> str:
         """What each of these questions says about the coding of its reports."""
-        coins = {name: self.design.group_of(name).coin for name in names}
-        warnings = [
-            coding_warning(coin, self.table([name], inversion))
-            for name, coin in coins.items()
-            if coin.report_words
-        ]
+        coins = ((name, self.design.group_of(name).coin) for name in dict.fromkeys(names))
+        reversible = ((name, coin) for name, coin in coins if coin.report_words)
+        warnings = (coding_warning(coin, self.table([n], inversion)) for n, coin in reversible)
         return "\n".join(filter(None, warnings))
 
     def _answered(self, names: Sequence[str]) -> Reconstruction:

@@ -131,11 +131,8 @@ class TableProblem:
 
         None if all attributes asked for are disguised, or none is.
         """
-        plain = [
-            (factor, inverse)
-            for factor, inverse in zip(self.channel.factors, self.inverses, strict=True)
-            if self.is_counted(factor)
-        ]
+        groups = zip(self.channel.factors, self.inverses, strict=True)
+        plain = [(factor, inverse) for factor, inverse in groups if self.is_counted(factor)]
         axes = sorted(axis for factor, _ in plain for axis in factor.true_axes)
         if len(axes) in (0, self.n_requested):
             return None
@@ -261,10 +258,8 @@ def inversion(problem: TableProblem) -> Estimate:
     of small values must be.
     """
     problem.channel.require_reconstructable()
-    maps = [
-        _requested_rows(problem, factor, inverse)
-        for factor, inverse in zip(problem.channel.factors, problem.inverses, strict=True)
-    ]
+    groups = zip(problem.channel.factors, problem.inverses, strict=True)
+    maps = [_requested_rows(problem, factor, inverse) for factor, inverse in groups]
     value = _pull(problem, maps, problem.frequencies)
     second = _pull(problem, [m.power(2) for m in maps], problem.frequencies)
     stderr = stderr_of_means(second, value, problem.n_records)
@@ -299,9 +294,8 @@ def _requested_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> L
 
 
 def _requested_axes(problem: TableProblem) -> list[Axes]:
-    return [
-        tuple(a for a in f.true_axes if a < problem.n_requested) for f in problem.channel.factors
-    ]
+    axes = [factor.true_axes for factor in problem.channel.factors]
+    return [tuple(a for a in group if a < problem.n_requested) for group in axes]
 
 
 def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
@@ -323,11 +317,10 @@ def _moments(problem: TableProblem, maps: list[Linear], power: int) -> KnownMome
     """
     mean = _pull(problem, [m.power(power) for m in maps], problem.frequencies)
     within = problem.undisguised_shares is not None
+    factors = zip(problem.channel.factors, maps, _requested_axes(problem), strict=True)
     parts = [
         (_group_moments(factor, weights, power), axes)
-        for factor, weights, axes in zip(
-            problem.channel.factors, maps, _requested_axes(problem), strict=True
-        )
+        for factor, weights, axes in factors
         if not (within and problem.is_counted(factor))
     ]
     moments, groups = reduce(mul, (m for m, _ in parts)), [axes for _, axes in parts]
@@ -550,14 +543,12 @@ def em(
     possible = np.ones(channel.true.sizes)
     if problem.impossible is not None:
         possible[problem.impossible] = 0.0  # and 0 they stay
-    table, convergence = maximise(
-        channel.disguised,
-        lambda reported: possible * problem.transposed(reported),
-        problem.frequencies,
-        possible / possible.sum(),
-        tolerance,
-        max_iterations,
-    )
+
+    def backward(reported: Array) -> Array:
+        return possible * problem.transposed(reported)
+
+    start, limits = possible / possible.sum(), (tolerance, max_iterations)
+    table, convergence = maximise(channel.disguised, backward, problem.frequencies, start, *limits)
     return _moved(unbiased, "em", problem.requested(table), convergence=convergence)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError
 from tacit.reconstruction.sampling.sampled_records import Sampling
 from tacit.records import (
-    CountEngine,
     Origin,
     PatternTable,
     check_origin,
@@ -192,14 +191,10 @@ class EngineSource:
     records: Any
     design: Design
 
-    @cached_property
-    def _engine(self) -> CountEngine:
-        return engine_of(self.records, self.design.reported, design=self.design)
-
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns."""
-        return self._engine.column_names()
+        return engine_of(self.records, self.design.reported, design=self.design).column_names()
 
     def distinct(self, names: Sequence[str]) -> SourceRows:
         """The distinct rows of these attributes and columns."""

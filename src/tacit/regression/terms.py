@@ -75,14 +75,9 @@ def parsed(formula: str, available: Collection[str], disguised: Collection[str])
         raise DataError(f"{outcome!r} is on both sides of the formula {formula!r}")
     _check_uses(uses, needed & set(disguised))
     other = {name for expression, used in uses.items() for name in used if not _by_c(expression)}
-    return FormulaText(
-        outcome,
-        terms,
-        tuple(sorted(needed)),
-        frozenset(needed - other),
-        _offsets(terms),
-        any(call in _LEARNING for expression in uses for call in _calls(expression)),
-    )
+    learns = any(call in _LEARNING for expression in uses for call in _calls(expression))
+    names, categories = tuple(sorted(needed)), frozenset(needed - other)
+    return FormulaText(outcome, terms, names, categories, _offsets(terms), learns)
 
 
 def _uses(terms: Any, available: Collection[str]) -> dict[str, set[str]]:

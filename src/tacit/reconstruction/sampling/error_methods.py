@@ -39,7 +39,6 @@ def linearised(totals: UnitTotals) -> Array:
     return np.asarray(weighted.T @ off / totals.total_weight**2)
 
 
-@dataclass(frozen=True)
 class Jackknife:
     """Covariance of weighted means from samples that each lack one sampling unit (JKn).
 
