@@ -78,7 +78,7 @@ def disguise(
                 "keep names columns of a frame, and these records are an array of codes"
             )
         codes, _ = filled(encode(true, design.schema), design.conditions, design.schema)
-        return disguise_codes(codes, design, source_of(rng))
+        return Disguiser(design).draw(codes, source_of(rng))
     from tacit.core import frames
 
     frames.check_kept(true, keep, {*design.schema.names, *design.reported.names})
@@ -92,7 +92,7 @@ def disguise(
         codes, absent = absent_cells(encode(true, with_no_answer(design.schema)), design.schema)
     codes, absent = filled(codes, design.conditions, design.schema, absent)
     absent = None if absent is None else absent_reports(absent, design)
-    reported = disguise_codes(codes, design, source_of(rng))
+    reported = Disguiser(design).draw(codes, source_of(rng))
     frame = decode(reported, design.reported, frames.backend_of(true), absent)
     if len(keep):
         frame = frames.with_columns(frame, true, keep)
@@ -115,11 +115,6 @@ def absent_reports(absent: Mask, design: Design) -> Mask:
         else:
             missing[:, reports] = absent[:, true].any(axis=1, keepdims=True)
     return missing
-
-
-def disguise_codes(codes: Codes, design: Design, source: Source) -> Codes:
-    """Reported codes for validated true codes, in the same memory order."""
-    return Disguiser(design).draw(codes, source)
 
 
 class Disguiser:

@@ -15,7 +15,7 @@ entropy.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,7 +124,10 @@ def disguise_spark(frame: Any, design: Design, seed: int | None = None) -> Any:
         if name not in frame.columns:
             hint = unknown("column", name, frame.columns)
             raise DataError(f"the records have no column for attribute {name!r}: {hint}")
-    number = spark_partition_id().alias(_free_name(design.schema.names))
+    free = "partition"
+    while free in map(str.lower, design.schema.names):  # Spark ignores case
+        free += "_"
+    number = spark_partition_id().alias(free)
     cells = [frame["`" + name.replace("`", "``") + "`"] for name in design.schema.names]
     root = os.urandom(KEY_BYTES) if seed is None else seed
     example = decode(np.zeros((1, len(design.reported)), np.uint8), design.reported, "pyarrow")
@@ -170,11 +173,3 @@ def _encoded(batches: Iterable[Any], design: Design, part: int) -> Iterator[Code
         except DataError as error:
             raise DataError(f"partition {part}: {error}") from None
         done += batch.num_rows
-
-
-def _free_name(names: Sequence[str]) -> str:
-    """The name of a column that is none of these; Spark ignores case."""
-    name = "partition"
-    while name in map(str.lower, names):
-        name += "_"
-    return name

@@ -32,7 +32,10 @@ class LocallyPrivate(ABC):
     @property
     @abstractmethod
     def ratio(self) -> Fraction | None:
-        """Largest ratio of the probabilities of a report under two true answers; None if none."""
+        """Largest ratio of the probabilities of a report under two true answers, exact.
+
+        For a matrix that of two entries in a row; None where a report has the probability 0.
+        """
 
     @property
     def epsilon(self) -> float:
@@ -86,11 +89,6 @@ class Channel(LocallyPrivate):
     def reported_shape(self) -> tuple[int, ...]:
         """Number of categories of each reported attribute."""
         return self.true_shape
-
-    @property
-    @abstractmethod
-    def ratio(self) -> Fraction | None:
-        """Largest ratio of two entries in a row, exact; None where a row has a zero."""
 
     @property
     @abstractmethod

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 
@@ -275,12 +275,11 @@ def check_dense(cells: int) -> None:
 
 def kron(matrices: Iterable[Array]) -> Array:
     """The Kronecker product, written out; faster than NumPy's for small matrices."""
-    return reduce(_kron, matrices)
-
-
-def _kron(first: Array, second: Array) -> Array:
-    cells = first[:, None, :, None] * second[None, :, None]
-    return cells.reshape(len(first) * len(second), -1)
+    product: Array = np.ones((1, 1))
+    for matrix in matrices:
+        cells = product[:, None, :, None] * matrix[None, :, None]
+        product = cells.reshape(len(product) * len(matrix), -1)
+    return product
 
 
 def uncertainty(probabilities: Array) -> Array:

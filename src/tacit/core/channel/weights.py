@@ -447,13 +447,8 @@ class KeepOrComplementWeights(GroupWeights):
 
     theta: float
 
-    @property
-    def same_for_all_events(self) -> bool:
-        return True
-
-    @property
-    def n_states(self) -> int:
-        return 3
+    same_for_all_events = True
+    n_states = 3
 
     @property
     def _by_state(self) -> Array:
