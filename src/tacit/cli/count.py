@@ -78,9 +78,7 @@ def count(
 
 
 def merge(
-    *,
-    files: list[Path] = Argument(metavar="COUNTS...", help="Count files."),
-    out: CountsOut,
+    *, files: list[Path] = Argument(metavar="COUNTS...", help="Count files."), out: CountsOut
 ) -> None:
     """Merge count files of one design, such as those of several organisations.
 

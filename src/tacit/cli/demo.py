@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typer import Option
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
 from tacit.cli import show
+from tacit.cli.arguments import open_store
 from tacit.cli.simulate import send
 from tacit.core.arrays import Codes
 from tacit.core.channel import related, truthful, uniform_perturbation
@@ -310,8 +311,6 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Rows]]:
         command = [sys.executable, "-m", "tacit", "serve", *arguments]
 
         def ask(true: Codes, seed: int) -> Rows:
-            from tacit.collect.store import Store
-
             assert server.stdout is not None
             address = re.search(r"http://[\d.]+:\d+", server.stdout.readline())
             if address is None:
@@ -321,7 +320,7 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Rows]]:
             send(address[0], published, reported)
             server.terminate()
             server.wait(SECONDS)
-            with closing(Store(database)) as store:
+            with open_store(str(database)) as store:
                 rec = reconstruct(store.codes(survey.fingerprint), published.design)
             return shares([SERVED], count(true, published.design.schema), rec)
 

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    *,
-    model_file: ModelFile,
-    records: ReportedRecords,
-    people: DrawnSample,
-    output: Output,
+    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: Output
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -58,11 +54,7 @@ def evaluate(
 # `tacit predict`: a model and true records in, their classes out.
 
 
-def predict(
-    model_file: ModelFile,
-    data: DataFile,
-    out: RecordsOut,
-) -> None:
+def predict(model_file: ModelFile, data: DataFile, out: RecordsOut) -> None:
     """Predict the class of true records: those that you may see, not reported ones.
 
     Writes the likeliest class and the probability of every class. Columns that the model does

@@ -16,7 +16,6 @@ from typer import Argument, Option, echo
 from tacit import quantitative
 from tacit.cli import commands, show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed
-from tacit.cli.commands import typed
 from tacit.cli.notes import note, note_seed
 from tacit.cli.options import Format, Output
 from tacit.cli.sources import DrawnPeople
@@ -70,10 +69,10 @@ class ScramblingParameters:
         given = {name: value for name, value in values.items() if value not in (None, False)}
         for name in given:
             if name not in taken:
-                raise DataError(f"{typed(name)} does not go with {family}; leave it out")
+                raise DataError(f"{commands.typed(name)} does not go with {family}; leave it out")
         for name, parameter in taken.items():
             if parameter.default is Parameter.empty and name not in given:
-                raise DataError(f"{family} needs {typed(name)}")
+                raise DataError(f"{family} needs {commands.typed(name)}")
         if "noise" in given:
             given["noise"] = _cards(given["noise"])
         return FAMILIES[family](**given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from typer import Argument, Exit
 
@@ -17,9 +18,6 @@ page_commands = commands.CommandGroup(
     "Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]"
 )
 
-#: The page is not the released one.
-DIFFERS = 1
-
 
 @page_commands.command("manifest")
 def manifest(*, output: Format) -> None:
@@ -30,17 +28,12 @@ def manifest(*, output: Format) -> None:
 
     Example: [bold]tacit page manifest[/bold]
     """
-    from tacit.collect.page import integrity
-    from tacit.collect.page import manifest as page_files
+    from tacit.collect import page
 
-    files = {
-        name: {
-            "integrity": integrity(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "bytes": len(data),
-        }
-        for name, data in page_files().items()
-    }
+    files: dict[str, dict[str, Any]] = {}
+    for name, data in page.manifest().items():
+        digest = hashlib.sha256(data).hexdigest()
+        files[name] = {"integrity": page.integrity(data), "sha256": digest, "bytes": len(data)}
     content = {"tacit": "page-manifest", "version": __version__, "files": files}
     rows = [(name, file["integrity"]) for name, file in files.items()]
     output.show(show.Printout(content, [Table(("file", "integrity"), rows, align="ll")]))
@@ -83,4 +76,4 @@ def verify(
     table = Table(("checked", "", "found"), rows, align="lll")
     output.show(show.Printout(content, [table], below=below))
     if wrong:
-        raise Exit(DIFFERS)
+        raise Exit(1)

@@ -22,14 +22,6 @@ from tacit.records import count_codes, designs, engines, files, patterns
 from tacit.records.count_file import counts_of_design
 from tacit.records.paths import ARROW, is_counts, record_files
 
-OptionalData = Annotated[
-    Path | None,
-    Argument(
-        metavar="[DATA]",
-        help="Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file "
-        "(.counts); or give --database instead.",
-    ),
-]
 FromDatabase = Annotated[
     str | None,
     Option(
@@ -45,7 +37,12 @@ class ReportedRecords:
     """What a command reads: a design, and records that were reported under it."""
 
     design_file: DesignFile
-    data: OptionalData = None
+    data: Path | None = Argument(
+        None,
+        metavar="[DATA]",
+        help="Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file "
+        "(.counts); or give --database instead.",
+    )
     database: FromDatabase = None
     memory: MemoryLimit = None
 

@@ -34,14 +34,12 @@ survey_commands = commands.CommandGroup(
     "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
 )
 
-_MOST_LINKS = 1_000_000
-
 
 @survey_commands.command("invite")
 def invite(
     *,
     file: PublishedFile,
-    n: int = Argument(metavar="N", min=1, max=_MOST_LINKS, help="How many links."),
+    n: int = Argument(metavar="N", min=1, max=1_000_000, help="How many links."),
     database: DatabaseOption,
     base_url: str = Option(help="Where the survey is served: https://HOST."),
     out: Path = Option(help="The file of links to write: .csv."),
@@ -275,7 +273,6 @@ def status(
 survey_commands.command("simulate")(simulate)
 
 SurveyFile = Annotated[Path, Argument(metavar="SURVEY", help="A survey file (YAML or JSON).")]
-DEFAULT_RESPONDENTS = 1000
 _MOST_SHOWN = 12
 
 
@@ -320,7 +317,7 @@ def _day(option: str, given: str | None) -> date | None:
 def check(
     *,
     file: SurveyFile,
-    respondents: int = Option(DEFAULT_RESPONDENTS, min=1, help="How many people you plan to ask."),
+    respondents: int = Option(1000, min=1, help="How many people you plan to ask."),
     as_json: AsJson = False,
 ) -> None:
     """Check a survey file: list its errors, or show its privacy and the precision to expect.
@@ -351,9 +348,7 @@ def check(
 
 @survey_commands.command("publish")
 def publish_file(
-    *,
-    file: SurveyFile,
-    out: Path = Option(help="The published survey to write (JSON)."),
+    *, file: SurveyFile, out: Path = Option(help="The published survey to write (JSON).")
 ) -> None:
     """Freeze a survey with its design; print the design's fingerprint and the page's address.
 

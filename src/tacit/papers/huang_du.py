@@ -165,7 +165,9 @@ def section(results: Results) -> report.Section:
         method: ", ".join(f"{_least(rows, f'normal-{delta}', method):.4f}" for delta in DELTAS)
         for method in METHODS
     }
-    tables = {"huang-du-ranges": _ranges(rows), "huang-du": report.table_of("Every front", rows)}
+    body = [(case.name, *(_least(rows, case.name, method) for method in METHODS)) for case in CASES]
+    ranges = Table(("case", *METHODS), body, "Smallest privacy of every front")
+    tables = {"huang-du-ranges": ranges, "huang-du": report.table_of("Every front", rows)}
     return report.section_of(NAME, _checks(rows), list(_charts(rows)), tables, least=least)
 
 
@@ -188,11 +190,6 @@ def _checks(rows: Rows) -> list[report.Check]:
         ours = _least(rows, f"normal-{delta}", method)
         checks.append(report.Check(what, ours, published[delta], reference[delta], within, why))
     return checks
-
-
-def _ranges(rows: Rows) -> Table:
-    body = [(case.name, *(_least(rows, case.name, method) for method in METHODS)) for case in CASES]
-    return Table(("case", *METHODS), body, "Smallest privacy of every front")
 
 
 def _charts(rows: Rows) -> Iterator[report.Chart]:

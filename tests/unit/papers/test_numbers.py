@@ -18,12 +18,10 @@ from tacit.output.table import cell_text
 from tacit.papers import (
     STUDIES,
     Plan,
-    du_zhan,
     experiments,
     huang_du,
     report,
     reproduce,
-    soni_shrivastva,
     zhan_matwin,
 )
 from tacit.papers.experiments import divided
@@ -67,8 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The papers one by one, as a user might run them, into one folder."""
     made = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(du_zhan, "trials", some_trials)
-        patch.setattr(soni_shrivastva, "trials", some_trials)
+        patch.setattr(experiments, "trials", some_trials)
         patch.setattr(huang_du, "front", some_front)
         patch.setattr(
             zhan_matwin, "aware_scores", lambda one, tell: [0.5 + 1e-3 * one["theta"], 0.75]
@@ -137,7 +134,7 @@ def test_another_plan_does_not_mix_with_what_is_there(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report, "svg", lambda figure: "<svg></svg>")
         patch.setattr(report, "draw", lambda chart: None)
-        patch.setattr(du_zhan, "trials", some_trials)
+        patch.setattr(experiments, "trials", some_trials)
         sections = reproduce(["du-zhan"], Plan(repeats=1, quick=True, seed=1), folder)
     assert [section.name for section in sections] == ["du-zhan"]
     for path, content in before.items():
