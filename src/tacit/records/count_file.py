@@ -97,9 +97,7 @@ class StoredCounts:
     def write(self, path: str | Path) -> None:
         """Write the file, completely or not at all."""
         check_suffix(Path(path))
-        content = _FORMAT.header | {"design": self.origin.design}
-        if self.origin.title is not None:
-            content["title"] = self.origin.title
+        content = _FORMAT.header | self.origin.to_dict()
         content |= self.table.schema.to_dict() | {"n_records": self.table.n_records}
         content["parts"] = [[part.name, part.mark] for part in self.parts]
         names = [f"code {name}" for name in self.table.schema.names]

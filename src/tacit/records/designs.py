@@ -41,12 +41,14 @@ class Origin:
         title = "" if self.title is None else f"“{self.title}”, "
         return f"{title}fingerprint {self.design[:SHOWN_DIGITS]}"
 
+    def to_dict(self) -> dict[str, str]:
+        """The design and the title, if there is one, as a note has them."""
+        titled = {} if self.title is None else {"title": self.title}
+        return {"design": self.design} | titled
+
     def to_json(self) -> str:
         """The note."""
-        content = _FORMAT.header | {"design": self.design}
-        if self.title is not None:
-            content["title"] = self.title
-        return json.dumps(content, ensure_ascii=False) + "\n"
+        return json.dumps(_FORMAT.header | self.to_dict(), ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Origin:

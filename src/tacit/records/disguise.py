@@ -30,10 +30,11 @@ from tacit.core.exact_draws import Source, entropy, keyed_source, seeded_source
 from tacit.core.imports import optional_imports
 from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
 from tacit.core.schema import Schema
-from tacit.errors import DataError, MissingAnswersError, unknown
+from tacit.errors import DataError, MissingAnswersError
 from tacit.records import Origin, Progress, check_out, check_true, read_batches, writing_records
 from tacit.records.files import rebatched
 from tacit.records.paths import record_files
+from tacit.records.patterns import check_attributes
 
 #: Records that share a child of the seed; batches of `read_batches` divide it.
 SEED_BLOCK = 1 << 18
@@ -120,10 +121,7 @@ def disguise_spark(frame: Any, design: Design, seed: int | None = None) -> Any:
     check_design(design)
     if not hasattr(frame, "mapInArrow"):
         raise DataError(f"records are of type {type(frame).__name__}; need a Spark frame")
-    for name in design.schema.names:
-        if name not in frame.columns:
-            hint = unknown("column", name, frame.columns)
-            raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+    check_attributes(design.schema, frame.columns)
     free = "partition"
     while free in map(str.lower, design.schema.names):  # Spark ignores case
         free += "_"

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
-from tacit.errors import DataError, EngineError, TacitError, unknown
+from tacit.errors import DataError, EngineError, TacitError
 from tacit.records import queries
 from tacit.records.keys import key_runs
-from tacit.records.patterns import NO_RECORDS, BlockTable
+from tacit.records.patterns import NO_RECORDS, BlockTable, check_attributes
 from tacit.records.queries import ColumnKind
 
 with optional_imports():
@@ -40,10 +40,7 @@ class IbisRecords(queries.QueryEngine):
         self._table = table
         with self._running():
             types = table.schema()
-        for name in schema.names:
-            if name not in types:
-                hint = unknown("column", name, types.names)
-                raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+        check_attributes(schema, types.names)
         self._kinds = [_kind(types[name], name) for name in schema.names]
 
     def column_names(self) -> Sequence[str]:

@@ -437,6 +437,14 @@ class CountEngine(ABC):
         return listed(np.concatenate(blocks, axis=1).T, self.schema)
 
 
+def check_attributes(schema: Schema, columns: Sequence[str]) -> None:
+    """Raise if the records have no column for an attribute."""
+    for name in schema.names:
+        if name not in columns:
+            hint = unknown("column", name, columns)
+            raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+
+
 def check_by(columns: Sequence[str], names: Sequence[str]) -> None:
     """Raise if there is no such column of the records."""
     for name in columns:

@@ -386,15 +386,15 @@ class Mangat(OneSided):
 
     p: Fraction
     family = "mangat"
-    advice = "take p above 0"
-    meaning = "{no} only if it is true; {yes} if it is true, or by chance"
-    reference = (
-        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
-        "Statistical Society B, 56(1), 93-95."
-    )
     procedure = (
         "a true yes was always reported as yes; a true no as no with probability {p}, "
         "otherwise as yes (Mangat, 1994)."
+    )
+    meaning = "{no} only if it is true; {yes} if it is true, or by chance"
+    advice = "take p above 0"
+    reference = (
+        "Mangat, N. S. (1994). An improved randomized response strategy. Journal of the Royal "
+        "Statistical Society B, 56(1), 93-95."
     )
 
     def weight(self, attributes: Attributes) -> Fraction:
