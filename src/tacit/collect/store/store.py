@@ -74,12 +74,14 @@ class BatchInsert:
     def _offer(self, survey: str, sent: Sequence[Response]) -> NewRows | None:
         """All responses to a survey; None if it is already clear that one cannot be stored."""
         registered = self._store.registered(self._connection, survey)
-        if registered is None:
+        if registered is None or values.refusal(registered[1], False, 0, self._today) is not None:
             return None
-        ledger = Ledger(registered[1], False, 0, {}, _hashes(sent))
-        if any(ledger.take(response, self._today) is not Outcome.STORED for response in sent):
+        number, content = registered
+        codes = {values.id_of(response): response.codes for response in sent}
+        hashes = _hashes(sent) if content.invited else set()
+        if len(codes) < len(sent) or (content.invited and len(hashes) < len(sent)):
             return None
-        return self._new_rows(registered[0], ledger)
+        return self._new_rows(number, content, codes.items(), hashes)
 
     def _decided(self, survey: str, sent: Sequence[Response]) -> Iterator[Outcome]:
         """Store the responses to a survey that may be stored; the outcome of each.
@@ -93,7 +95,7 @@ class BatchInsert:
         for _ in range(len(sent) + 1):
             ledger = self._ledger(*registered, sent)
             outcomes = [ledger.take(response, self._today) for response in sent]
-            new = self._new_rows(registered[0], ledger)
+            new = self._new_rows(*registered, ledger.stored, ledger.spent)
             if not new.rows or self._insert_together([new]) == [True]:
                 return iter(outcomes)
         shown = self._store.database.shown
@@ -111,12 +113,18 @@ class BatchInsert:
             codes = {row.id: row.codes for row in rows}
         return Ledger(survey, bool(closed), records, codes, usable)
 
-    def _new_rows(self, number: int, ledger: Ledger) -> NewRows:
+    def _new_rows(
+        self,
+        number: int,
+        survey: Survey,
+        stored: Iterable[tuple[bytes, bytes]],
+        spent: Iterable[bytes],
+    ) -> NewRows:
         """Rows in the order of their ids and links in that of their hashes, not of arrival."""
-        day, rows = self._today.isoformat(), sorted(ledger.stored)
-        sums = sql_tables.checksums(ledger.survey.fingerprint, day, rows)
+        day, rows = self._today.isoformat(), sorted(stored)
+        sums = sql_tables.checksums(survey.fingerprint, day, rows)
         whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
-        return NewRows(number, day, whole, sorted(ledger.spent), ledger.survey.quota)
+        return NewRows(number, day, whole, sorted(spent), survey.quota)
 
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
