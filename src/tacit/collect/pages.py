@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from html import escape
 from typing import Any
@@ -98,22 +99,13 @@ def _preferred_languages(accepted: str) -> Sequence[str]:
     """The languages of an Accept-Language header without regions, best first."""
     weighted: list[tuple[float, int, str]] = []
     for part in accepted.split(","):
-        language, _, quality = part.partition(";")
-        weight = _quality(quality)
-        if weight > 0:
-            weighted.append((-weight, len(weighted), language.strip().partition("-")[0]))
+        language, _, parameter = part.partition(";")
+        name, _, quality = parameter.partition("=")
+        with suppress(ValueError):  # a quality that is not a number
+            weight = float(quality) if name.strip() == "q" else 1.0
+            if weight > 0:
+                weighted.append((-weight, len(weighted), language.strip().partition("-")[0]))
     return [language for _, _, language in sorted(weighted)]
-
-
-def _quality(text: str) -> float:
-    """The q of a language; 1 if it is missing, 0 if it is not a number."""
-    name, _, value = text.partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return float(value)
-    except ValueError:
-        return 0.0
 
 
 def _text(

@@ -117,14 +117,14 @@ def _questions(model: DeviceModel) -> Iterator[PlacedProblem]:
     names = [model.target.name, *(question.name for question in model.questions)]
     if len(set(names)) < len(names):
         yield ("model", "questions"), "the names of the questions must be distinct"
-    places: list[Place] = [("target",), *(("questions", i) for i in range(len(model.questions)))]
-    for part, question in zip(places, (model.target, *model.questions), strict=True):
+    parts: dict[Place, DeviceQuestion] = {("model", "target"): model.target}
+    parts |= {("model", "questions", i): question for i, question in enumerate(model.questions)}
+    for where, question in parts.items():
         if len(set(question.categories)) < len(question.categories):
-            yield ("model", *part, "categories"), "the names of categories must be distinct"
+            yield (*where, "categories"), "the names of categories must be distinct"
         for name in question.labels:
             if name not in question.categories:
-                where: Place = ("model", *part, "labels", name)
-                yield where, unknown("category", name, question.categories)
+                yield (*where, "labels", name), unknown("category", name, question.categories)
 
 
 def _reporting(survey: Survey, model: DeviceModel) -> Iterator[PlacedProblem]:
@@ -164,11 +164,10 @@ def _tree(model: DeviceModel, nodes: tuple[DeviceNode, ...]) -> Iterator[PlacedP
 
 
 def _scores(model: DeviceModel, scores: DeviceScores) -> Iterator[PlacedProblem]:
-    classes = len(model.target.categories)
+    classes, n = len(model.target.categories), len(model.questions)
     if len(scores.prior) != classes:
         yield ("model", "scores", "prior"), f"needs {classes} numbers, one per category"
-    if len(scores.tables) != len(model.questions):
-        n = len(model.questions)
+    if len(scores.tables) != n:
         yield ("model", "scores", "tables"), f"needs {n} tables, one per question"
         return
     for number, (table, question) in enumerate(zip(scores.tables, model.questions, strict=True)):

@@ -42,10 +42,11 @@ class DatabaseFile:
     def __init__(self, path: Path) -> None:
         self._given = Path(os.path.abspath(path))
         self.real = self._given.resolve()
-        self._log = [Path(f"{self.real}{end}") for end in ("-wal", "-shm")]
+        self.log = [Path(f"{self.real}{end}") for end in ("-wal", "-shm")]
         self._noted = {self._given: _figures(self._given, *_IDENTITY)}
         self._content: tuple[int, ...] | None = None
-        self._damaged = False
+        #: Whether the file does not contain what was written; only a restart helps.
+        self.damaged = False
         if self._given.stat().st_nlink > 1:
             raise StoreError(
                 f"{path}: the file has more than one name (hard links); SQLite would keep a log "
@@ -64,12 +65,12 @@ class DatabaseFile:
 
     def note_open(self) -> None:
         """Record the log and the lock file; a connection must be open."""
-        for path in (*self._log, self.lock):
+        for path in (*self.log, self.lock):
             self._noted[path] = _figures(path, *_IDENTITY)
 
     def note_closed(self) -> None:
         """From now on SQLite may delete and create the log."""
-        for path in self._log:
+        for path in self.log:
             self._noted.pop(path, None)
 
     def note_content(self) -> None:
@@ -81,20 +82,12 @@ class DatabaseFile:
         changed = _figures(self._given, *_FIGURES) != self._content
         return changed and self._content is not None
 
-    def note_damage(self) -> None:
-        """Record that the file does not contain what was written; only a restart helps."""
-        self._damaged = True
-
     def lost(self) -> str | None:
         """What happened to the files; None if they are in place."""
         for path, own in self._noted.items():
             if _figures(path, *_IDENTITY) != own:
                 return f"{path.name} was deleted, moved or replaced while it was open"
-        return f"{self.real.name} was overwritten while it was open" if self._damaged else None
-
-    def log_size(self) -> int:
-        """Bytes in the log."""
-        return self._log[0].stat().st_size
+        return f"{self.real.name} was overwritten while it was open" if self.damaged else None
 
 
 def _figures(path: Path, *names: str) -> tuple[int, ...] | None:
@@ -193,7 +186,7 @@ class Sqlite(Database):
             except (sqlite3.Error, DBAPIError) as error:
                 code = getattr(getattr(error, "orig", error), "sqlite_errorcode", sqlite3.SQLITE_OK)
                 if self._held is not None and code & 0xFF in _DAMAGED:  # without the extended code
-                    self._file.note_damage()
+                    self._file.damaged = True
                 raise
 
     def claim(self) -> Connection:
@@ -201,8 +194,9 @@ class Sqlite(Database):
             self._claim = self._locked()
         connection = self._held = self.engine.connect()
         self._copied = 0
-        opens_log = "SELECT count(*) FROM sqlite_master"
-        _driver(connection).execute(opens_log).fetchone()
+        _driver(connection).execute(
+            "SELECT count(*) FROM sqlite_master"
+        ).fetchone()  # opens the log
         self._file.note_open()
         self._file.note_content()
         return connection
@@ -252,7 +246,7 @@ class Sqlite(Database):
             _driver(connection).execute("VACUUM")
 
     def after_commit(self, fewest: int) -> None:
-        if fewest < FEWEST_TOGETHER or self._file.log_size() > LONGEST_LOG:
+        if fewest < FEWEST_TOGETHER or self._file.log[0].stat().st_size > LONGEST_LOG:
             self._emptied = self._checkpoint("TRUNCATE", SHORT_READ if self._emptied else 0.0)
         elif self._held and _driver(self._held).total_changes - self._copied > MOST_ROWS_IN_LOG:
             self._checkpoint("PASSIVE")
@@ -339,7 +333,7 @@ class Sqlite(Database):
         self._refuse_if_lost()
         if self._file.changed_by_others():
             if self._differs(connection):
-                self._file.note_damage()
+                self._file.damaged = True
             else:  # drop caches: a copy with the same records may have them on other pages
                 self._file.note_content()
                 _driver(connection).execute("PRAGMA shrink_memory")

@@ -28,20 +28,13 @@ def upgrade() -> None:
         sa.Column("codes", sa.LargeBinary, nullable=False),
         sa.Column("checksum", sa.LargeBinary(4), nullable=False),
     )
-    known = op.get_bind().execute(sa.text("SELECT number, fingerprint FROM surveys")).all()
-    for number, fingerprint in known:
-        _copy(number, fingerprint)
+    bind = op.get_bind()
+    for number, survey in bind.execute(sa.text("SELECT number, fingerprint FROM surveys")).all():
+        after = b""
+        while rows := bind.execute(_OLD, {"survey": number, "after": after}).all():
+            for row in rows:
+                (checksum,) = checksums(survey, str(row.day), [(row.id, row.codes)])
+                bind.execute(_NEW, {**row._mapping, "survey": number, "checksum": checksum})
+            after = rows[-1].id
     op.drop_table("responses")
     op.rename_table("checked_responses", "responses")
-
-
-def _copy(number: int, fingerprint: str) -> None:
-    after = b""
-    while old := op.get_bind().execute(_OLD, {"survey": number, "after": after}).all():
-        new = [
-            {"survey": number, "id": own, "day": day, "codes": codes, "checksum": checksum}
-            for own, day, codes in old
-            for checksum in checksums(fingerprint, str(day), [(own, codes)])
-        ]
-        op.get_bind().execute(_NEW, new)
-        after = old[-1][0]
