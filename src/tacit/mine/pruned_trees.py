@@ -87,26 +87,26 @@ def _check_tree(model: Any) -> None:
     check_is_fitted(model)
 
 
-def _prune(node: tuple[NodeWalk, NodeWalk], caution: float, cut: Mask) -> tuple[Array, Array]:
+def _prune(node: tuple[NodeWalk, ...], caution: float, cut: Mask) -> list[Array]:
     """Mark the nodes to cut in a subtree; gives the weight of each pattern for a correct answer.
 
     A node is given as it is in the learning reports and in the validation reports.
     """
-    learnt, validation = (visit.right() for visit in node)
+    right = [visit.right() for visit in node]
     if node[0].is_leaf:
-        return learnt, validation
-    below_learnt, below_validation = np.zeros_like(learnt), np.zeros_like(validation)
+        return right
+    below = [np.zeros_like(weights) for weights in right]
     for child in zip(*(visit.children() for visit in node), strict=True):
-        more_learnt, more_validation = _prune(child, caution, cut)
-        below_learnt += more_learnt
-        below_validation += more_validation
-    gain_l, variance_l = _mean(node[0], below_learnt - learnt)
-    gain_v, variance_v = _mean(node[1], below_validation - validation)
+        for total, more in zip(below, _prune(child, caution, cut), strict=True):
+            total += more
+    (gain_l, variance_l), (gain_v, variance_v) = (
+        _mean(visit, b - r) for visit, b, r in zip(node, below, right, strict=True)
+    )
     reduced = gain_l - caution * math.sqrt(variance_l)
     if gain_v / variance_v + reduced / variance_l > 0:
-        return below_learnt, below_validation
+        return below
     cut[node[0].node] = True
-    return learnt, validation
+    return right
 
 
 def _mean(visit: NodeWalk, weights: Array) -> tuple[float, float]:

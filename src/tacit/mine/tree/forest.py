@@ -15,10 +15,10 @@ number the features, and the class is last.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -117,9 +117,9 @@ class UnitDraws:
 
     @classmethod
     def of(
-        cls, channel: UnitChannel, columns: tuple[int, ...], sizes: tuple[int, ...], tables: Tables
+        cls, channel: UnitChannel, columns: Sequence[int], sizes: Sequence[int], tables: Tables
     ) -> Self:
-        """The draws of a unit whose reports have these columns and sizes."""
+        """The draws of a unit of a group whose reports have these columns and sizes."""
         true_sizes = tuple(tables[a].shape[1] for a in channel.attributes)
         joint = tables[channel.attributes[0]]
         for a in channel.attributes[1:]:
@@ -130,7 +130,9 @@ class UnitDraws:
         rows = chances.reshape(-1, chances.shape[2]).cumsum(axis=1)
         rows[:, -1] = 1.0
         sums = (rows + np.arange(len(rows))[:, None]).ravel()
-        return cls(channel, columns, sizes, true_sizes, sums)
+        reported_sizes = tuple(sizes[i] for i in channel.reports)
+        places = tuple(columns[i] for i in channel.reports)
+        return cls(channel, places, reported_sizes, true_sizes, sums)
 
     def draw(
         self, reports: Codes, classes: Index, rng: np.random.Generator
@@ -146,18 +148,12 @@ class UnitDraws:
         return np.unravel_index(cells, self.true_sizes)
 
 
-class GroupPosterior(NamedTuple):
-    """P(s | c, y) of a group, cumulated, strategies x classes x patterns; and its units."""
-
-    strategies: npt.NDArray[np.float32]
-    units: tuple[tuple[UnitDraws, ...], ...]
-
-
 @dataclass(frozen=True, eq=False)
 class RecordPosterior:
     """True records drawn given the reports, under a naive Bayes model.
 
-    It has P(c | y), cumulated, classes x patterns, and the posteriors of the groups.
+    It has P(c | y), cumulated, classes x patterns; of each group P(s | c, y), cumulated, strategies
+    x classes x patterns, and the units of each strategy.
 
     A report gives P(c | y), the strategy s of each group's coin, P(s | c, y_G), and the true
     answers of each unit, P(x_u | c, s, y_u), all by Bayes' rule (`models.naive_bayes`). A record
@@ -168,7 +164,7 @@ class RecordPosterior:
 
     reports: Codes
     classes: npt.NDArray[np.float32]
-    groups: tuple[GroupPosterior, ...]
+    groups: list[tuple[npt.NDArray[np.float32], list[list[UnitDraws]]]]
     sizes: tuple[int, ...]
     target: int
     kind: npt.DTypeLike
@@ -185,11 +181,11 @@ class RecordPosterior:
         for g, group in enumerate(design.groups):
             shares = [c.by_strategy[g] / np.maximum(c.totals[g], TINY) for c in chunks]
             cumulated = np.concatenate(shares, axis=2).cumsum(axis=0).astype(np.float32)
-            groups.append(GroupPosterior(cumulated, _units(design, group, patterns, tables)))
+            groups.append((cumulated, _units(design, group, patterns, tables)))
         return cls(
             patterns.patterns,
             classes.cumsum(axis=0).astype(np.float32),
-            tuple(groups),
+            groups,
             design.schema.sizes,
             design.schema.index(target),
             code_type(design.schema),
@@ -202,11 +198,11 @@ class RecordPosterior:
         classes = (drawn * cumulated[-1] >= cumulated[:-1]).sum(axis=0)
         records = np.empty((len(rows), len(self.sizes)), self.kind)
         reports = self.reports[rows]
-        for group in self.groups:
-            cumulated_strategies = group.strategies[:, classes, rows]
+        for strategies, units_of_group in self.groups:
+            cumulated = strategies[:, classes, rows]
             drawn = rng.random(len(rows), np.float32)
-            strategy = (drawn * cumulated_strategies[-1] >= cumulated_strategies[:-1]).sum(axis=0)
-            for s, units in enumerate(group.units):
+            strategy = (drawn * cumulated[-1] >= cumulated[:-1]).sum(axis=0)
+            for s, units in enumerate(units_of_group):
                 some = np.flatnonzero(strategy == s)
                 for unit in units:
                     answers = unit.draw(reports[some], classes[some], rng)
@@ -217,22 +213,15 @@ class RecordPosterior:
 
 def _units(
     design: Design, group: Group, patterns: PatternTable, tables: Tables
-) -> tuple[tuple[UnitDraws, ...], ...]:
+) -> list[list[UnitDraws]]:
     """The units of each strategy that the coin may pick."""
     reported = group.coin.reported(design.attributes_of(group))
     columns = [patterns.schema.index(a.name) for a in reported]
-    return tuple(
-        tuple(
-            UnitDraws.of(
-                channel,
-                tuple(columns[i] for i in channel.reports),
-                tuple(reported[i].size for i in channel.reports),
-                tables,
-            )
-            for channel in channels
-        )
+    sizes = [a.size for a in reported]
+    return [
+        [UnitDraws.of(channel, columns, sizes, tables) for channel in channels]
         for _, channels in design.unit_channels(group)
-    )
+    ]
 
 
 def table_bags(

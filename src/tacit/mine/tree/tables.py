@@ -262,12 +262,7 @@ class RecordTables(NodeTables):
     """
 
     def __init__(
-        self,
-        reports: TreeReports,
-        allowed: Mask,
-        keys: npt.NDArray[Any],
-        weights: Array,
-        node: Index,
+        self, reports: TreeReports, allowed: Mask, keys: Codes, weights: Array, node: Index
     ) -> None:
         super().__init__(reports, allowed)
         self.keys, self.weights, self.node = keys, weights, node
@@ -305,23 +300,23 @@ class RecordTables(NodeTables):
         return value, value[:, :, None] * np.eye(self.n_classes)
 
     def splits(self, wanted: Mask) -> Iterator[RecordSums]:
-        sizes, some = self.reports.sizes, np.flatnonzero(wanted.any(axis=0)).tolist()
-        for k, run in groupby(some, lambda a: sizes[a]):
-            attributes = list(run)
-            for batch in chunks(len(attributes), self.n * k * self.n_classes):
-                together = tuple(attributes[batch])
-                sums = [self._sums(a, k, wanted[:, a]) for a in together]
-                yield RecordSums(together, np.stack(sums, axis=1))
+        some = np.flatnonzero(wanted.any(axis=0)).tolist()
+        for k, run in groupby(some, self.reports.sizes.__getitem__):
+            attributes, width = tuple(run), k * self.n_classes
+            step = max(1, _AT_ONCE // (self.n * width))
+            for together in (attributes[i : i + step] for i in range(0, len(attributes), step)):
+                sums = [self._sums(a, width, wanted[:, a]) for a in together]
+                value = np.stack(sums, axis=1).reshape(self.n, -1, k, self.n_classes)
+                yield RecordSums(together, value)
 
-    def _sums(self, a: int, k: int, wanted: Mask) -> Array:
+    def _sums(self, a: int, width: int, wanted: Mask) -> Array:
         """The weights of the nodes that want an attribute, by category and class."""
-        width = k * self.n_classes
         rows: slice | Index = slice(None)
         if not wanted.all():
             rows = np.flatnonzero(wanted[self.node])
         key = self.node[rows] * width + self.keys[a, rows]
         sums = np.bincount(key, self.weights[rows], self.n * width)
-        return np.asarray(sums, np.float64).reshape(self.n, k, self.n_classes)
+        return np.asarray(sums, np.float64).reshape(self.n, width)
 
 
 class ClassTables:
@@ -485,13 +480,6 @@ def batches(wanted: Mask, cost: Array | Index, limit: int) -> Iterator[Mask]:
             yield batch.reshape(wanted.shape)
 
 
-def chunks(n: int, numbers: int) -> Iterator[slice]:
-    """Slices of n pairs, for so many numbers per pair."""
-    step = max(1, _AT_ONCE // numbers)
-    for start in range(0, n, step):
-        yield slice(start, start + step)
-
-
 def _part(sums: Array, axis: int, which: int, of: int) -> Array:
     """The sums of misses (0 of 2) or of hits along an axis of answers."""
     if which == of - 1:
@@ -570,15 +558,10 @@ class ReportTables(NodeTables):
         """
         some = np.flatnonzero(wanted.any(axis=0)).tolist()
         for g, group in enumerate(self.reports.group_weights):
-            members = tuple(a for a in group.attributes if a in some)
-            for together in self._alike(g, members):
-                yield ClassTables(self, g, together)
-
-    def _alike(self, g: int, members: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Attributes of a group, in their order, in parts that are processed together."""
-        if not self.reports.group_weights[g].same_for_all_events:
-            return [(a,) for a in members]
-        return [tuple(run) for _, run in groupby(members, lambda a: self.reports.sizes[a])]
+            members = [a for a in group.attributes if a in some]
+            size = self.reports.sizes.__getitem__ if group.same_for_all_events else None
+            for _, run in groupby(members, size):
+                yield ClassTables(self, g, tuple(run))
 
     @cached_property
     def conditioned(self) -> Mask:
@@ -605,8 +588,6 @@ class ReportTables(NodeTables):
 
 #: Rows that are processed together, unless one node has more.
 ROWS = 1 << 19
-#: States below this are found by counting, others by sorting.
-_COUNTED_STATES = 1 << 16
 
 
 class RowTables(ReportTables):
@@ -688,26 +669,26 @@ class RowTables(ReportTables):
     @cached_property
     def _states(self) -> list[tuple[States, Index]]:
         """The states of each group that occur, and which of them each row has."""
-        return [_present(states) for states in self.row_states]
+        if not len(self.node):
+            return [(np.zeros(1, states.dtype), self.node) for states in self.row_states]
+        return [np.unique(states, return_inverse=True) for states in self.row_states]
 
     @cached_property
-    def _weights(self) -> list[Array | None]:
-        """The weight of each group in each row; None if it is 1 in all."""
-        return [self._weights_of(g) for g in range(len(self.reports.group_weights))]
-
-    def _weights_of(self, g: int) -> Array | None:
-        group, events = self.reports.group_weights[g], self.events
-        if group.exact or all(events.allowed[:, events.span(a)].all() for a in group.attributes):
-            return None
-        kinds, index = self._states[g]
-        weights = group.weights(events, kinds)
-        return weights[0, index] if len(weights) == 1 else weights[self.node, index]
+    def _weights(self) -> dict[int, Array]:
+        """The weight of each group in each row, unless it is 1 in all."""
+        by_group = {}
+        for g, group in enumerate(self.reports.group_weights):
+            if not group.exact and self.conditioned[g].any():
+                kinds, index = self._states[g]
+                weights = group.weights(self.events, kinds)
+                by_group[g] = weights[self.node if len(weights) > 1 else 0, index]
+        return by_group
 
     def _rest(self, without: set[int]) -> tuple[Array, Array]:
         """Shares times the other groups' weights, and times their squares."""
         value = square = self.share
-        for g, weight in enumerate(self._weights):
-            if weight is not None and g not in without:
+        for g, weight in self._weights.items():
+            if g not in without:
                 value, square = value * weight, square * weight**2
         return value, square
 
@@ -754,18 +735,6 @@ class RowTables(ReportTables):
     def answers(self) -> Codes:
         """Reported codes, attributes x rows."""
         return self.reports.codes.take(self.pattern, axis=1)
-
-
-def _present(states: States) -> tuple[States, Index]:
-    """The states that occur, and which of them each row has."""
-    if states.dtype == object or states.max(initial=0) >= _COUNTED_STATES:
-        kinds, index = np.unique(states, return_inverse=True)
-        return kinds, index
-    seen = np.bincount(states, minlength=1)
-    kinds = np.flatnonzero(seen)
-    if len(kinds) <= 1:
-        return np.resize(kinds, 1), np.zeros(len(states), np.intp)
-    return kinds, (np.cumsum(seen > 0) - 1)[states]
 
 
 #: Memory for the cells that are made together, unless one node needs more.
