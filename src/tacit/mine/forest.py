@@ -21,7 +21,7 @@ from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
-from tacit.mine.tree.forest import BAG, mean_chances, random_growth, reported_forest
+from tacit.mine.tree.forest import BAG, ReportedForest, mean_chances, random_growth
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
 from tacit.output.number_text import decimals, number_of
 from tacit.output.table import Table, TabularResult
@@ -49,12 +49,6 @@ class ForestImportances(TabularResult):
     names: tuple[str, ...]
     value: Array
     stderr: Array
-
-    @classmethod
-    def of(cls, target: str, names: tuple[str, ...], value: Array, stderr: Array) -> Self:
-        """Sorted by importance; equal ones stay in the order of the schema."""
-        order = np.argsort(-value, kind="stable")
-        return cls(target, tuple(names[a] for a in order), value[order], stderr[order])
 
     def columns(self) -> dict[str, list[Any]]:
         """Attribute, importance and standard error, as lists."""
@@ -149,7 +143,8 @@ class Forest(TreeMiner):
         prior = reconstruction.table([target.name])
         rng = np.random.default_rng(self.random_state)
         growth, n_trees = self._growth(len(features)), int(self.n_estimators)
-        grown = reported_forest(reconstruction, target.name, n_trees, growth, rng, self._tell)
+        forest = ReportedForest(reconstruction, target.name, n_trees, growth, rng, self._tell)
+        grown = forest.grow()
         self.restore(grown.trees, grown.weights, prior, importances_by_bag(grown.gains, BAG))
         self.schema_ = design.schema
 
@@ -184,7 +179,9 @@ class Forest(TreeMiner):
         check_is_fitted(self)
         names = self.schema_.names[:-1] if self.features_ is None else self.features_.names
         value, stderr = self.feature_importances_, self.importances_stderr_
-        return ForestImportances.of(str(self.target or "class"), names, value, stderr)
+        order = np.argsort(-value, kind="stable")  # equal ones stay in the order of the schema
+        ordered = tuple(names[a] for a in order)
+        return ForestImportances(self.target or "class", ordered, value[order], stderr[order])
 
     def get_n_leaves(self) -> int:
         """The number of leaves of all trees."""
@@ -204,10 +201,8 @@ class Forest(TreeMiner):
     def summary(self) -> str:
         """The size of the forest, what it was learnt from, P(class) and notes, as text."""
         check_is_fitted(self)
-        trees, leaves = (
-            number_of(len(self.trees_), "tree"),
-            number_of(self.get_n_leaves(), "leaf", "leaves"),
-        )
+        leaves = number_of(self.get_n_leaves(), "leaf", "leaves")
+        trees = number_of(len(self.trees_), "tree")
         head = f"forest for {self.target or 'class'}: {trees} with {leaves}"
         return "\n".join([head, str(self.prior()), *self.notes()])
 

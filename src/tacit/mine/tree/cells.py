@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index
 from tacit.records import CountEngine
+from tacit.records.keys import smallest
 
 #: `attribute` of a leaf, `parent` of the root, `child` of a category that does not exist.
 NONE = -1
@@ -111,16 +112,12 @@ class StoredCells(CellCounts):
 def ranges(start: Index, sizes: Index) -> Index:
     """start[0], start[0] + 1, ..., one range after the other."""
     before = np.cumsum(sizes) - sizes
-    positions: Index = np.arange(int(sizes.sum())) + np.repeat(start - before, sizes)
-    return positions
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(start - before, sizes))
 
 
 def order_by(key: Index, n: int) -> Index:
     """Positions in the order of small numbers below n, equal ones in their order."""
-    kind: npt.DTypeLike = np.uint8 if n <= 1 << 8 else np.uint16 if n <= 1 << 16 else np.int64
-    narrow: npt.NDArray[Any] = key.astype(kind)
-    order: Index = np.argsort(narrow, kind="stable")
-    return order
+    return np.argsort(key.astype(smallest(n)), kind="stable")  # fast for small types
 
 
 #: Records x words; bit b of word w is the answer to attribute 64 w + b.

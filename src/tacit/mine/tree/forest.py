@@ -2,13 +2,13 @@
 
 What the reports say about the true records depends on the size of the joint table:
 
-    table_bags     the joint table of largest penalised likelihood, fitted anew to every resample
-    imputed_bags   larger domains: true records drawn given the reports and naive Bayes
-    true_bags      records that are reported as they are
+    joint tables   the joint table of largest penalised likelihood, fitted anew to every resample
+    imputed bags   larger domains: true records drawn given the reports and naive Bayes
+    true bags      records that are reported as they are
 
 The forest has no splits if the reports do not show that the class depends on some attribute (see
 `likelihood.TreeChoice.may_split`). If the joint table of all attributes is small, the default tree
-becomes a member with the weight that predicts held-out reports best (see `tree_weight`). Trees
+becomes a member with the weight that predicts held-out reports best (see `ReportedForest`). Trees
 number the features, and the class is last.
 """
 
@@ -224,17 +224,6 @@ def _units(
     ]
 
 
-def table_bags(
-    fitted: joint.FittedTable, reconstruction: Reconstruction, rng: np.random.Generator
-) -> Bags:
-    """Bags of joint tables."""
-    patterns = reconstruction.patterns
-    while True:
-        drawn = patterns.with_counts(multinomial(patterns.counts, rng))
-        again = Reconstruction(drawn, reconstruction.design)
-        yield repeat(_expected_records(*joint.refitted_table(fitted, again)), BAG)
-
-
 def imputed_bags(posterior: RecordPosterior, counts: Index, rng: np.random.Generator) -> Bags:
     """Bags of records drawn given the reports, anew for every tree."""
     target = posterior.target
@@ -247,16 +236,6 @@ def imputed_bags(posterior: RecordPosterior, counts: Index, rng: np.random.Gener
         weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
         records = (posterior.draw(rows, rng)[:, order] for _ in range(BAG))
         yield (TreeReports.true(r, weights, sizes, len(sizes) - 1, len(rows)) for r in records)
-
-
-def true_bags(
-    records: Codes, counts: Index, sizes: tuple[int, ...], rng: np.random.Generator
-) -> Bags:
-    """Bags of distinct true records with their counts; the class is last."""
-    while True:
-        weights = multinomial(counts, rng).astype(np.float64)
-        drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, int(counts.sum()))
-        yield repeat(drawn, BAG)
 
 
 def _expected_records(reports: joint.TableReports, table: Array) -> TreeReports:
@@ -281,76 +260,120 @@ class GrownForest:
     gains: Array
 
 
-def grow_forest(
-    bags: Bags, n_trees: int, growth: GrowthSettings, rng: np.random.Generator, tell: Progress
-) -> GrownForest:
-    """The trees, those of a bag side by side."""
-    trees, gains = [], []
-    for records in islice(chain.from_iterable(bags), n_trees):
-        tree, gain = random_tree(records, growth, rng)
-        trees.append(tree)
-        gains.append(gain)
-        tell(len(trees) / n_trees)
-    return GrownForest(trees, np.full(n_trees, 1 / n_trees), np.stack(gains))
+@dataclass(frozen=True, eq=False)
+class ReportedForest:
+    """Grows the forest of reports; `tell` is called with the share of the trees that are grown."""
 
+    reconstruction: Reconstruction
+    target: str
+    n_trees: int
+    growth: GrowthSettings
+    rng: np.random.Generator
+    tell: Progress
 
-def reported_forest(
-    reconstruction: Reconstruction,
-    target: str,
-    n_trees: int,
-    growth: GrowthSettings,
-    rng: np.random.Generator,
-    tell: Progress,
-) -> GrownForest:
-    """The forest of reports; a single leaf if the class depends on nothing."""
-    design, n_records = reconstruction.design, reconstruction.n_records
-    n_features = len(design.schema) - 1
-    reported_as_is = set(design.schema.names) == set(reconstruction.patterns.schema.names)
-    if reported_as_is and TreeReports.of(reconstruction.patterns, design, target).exact:
-        bags = _reported_records(reconstruction, target, rng)
-        return grow_forest(bags, n_trees, growth, rng, tell)
-    growth = replace(growth, least=max(_LEAST, n_records / _MOST_LEAVES))
-    settings = GrowthSettings(CRITERIA["entropy"], joint.CAUTION, growth.max_depth)
-    names, choice, may_split = joint.dependent_trees(reconstruction, target, settings)
-    if choice is None or not may_split:
-        return single_leaf(reconstruction.table([target]).value, n_features)
-    if len(names) < n_features:
-        bags = reported_bags(reconstruction, target, rng)
-        return grow_forest(bags, n_trees, growth, rng, tell)
-    bags = table_bags(choice.fitted, reconstruction, rng)
-    forest = grow_forest(bags, n_trees, growth, rng, tell)
-    weight = tree_weight(choice, growth, rng)
-    if weight == 0:
-        return forest
-    tree, shares = choice.tree, choice.tree.value[choice.tree.label_source]
-    member = forest_member(tree, shares / shares.sum(axis=1, keepdims=True))
-    weights = np.append(forest.weights * (1 - weight), weight)
-    return GrownForest([*forest.trees, member], weights, forest.gains)
+    def grow(self) -> GrownForest:
+        """The forest; a single leaf if the class depends on nothing."""
+        reconstruction, target = self.reconstruction, self.target
+        design, n_records = reconstruction.design, reconstruction.n_records
+        reported_as_is = set(design.schema.names) == set(reconstruction.patterns.schema.names)
+        if reported_as_is and TreeReports.of(reconstruction.patterns, design, target).exact:
+            return self._grown(self._true_bags())
+        growth = replace(self.growth, least=max(_LEAST, n_records / _MOST_LEAVES))
+        disguised = replace(self, growth=growth)
+        settings = GrowthSettings(CRITERIA["entropy"], joint.CAUTION, growth.max_depth)
+        trees = joint.DependentTrees(reconstruction, target, settings)
+        if trees.too_few or not trees.may_split:
+            return single_leaf(reconstruction.table([target]).value, len(design.schema) - 1)
+        if not trees.complete:
+            return disguised._grown(self._reported_bags())
+        forest = disguised._grown(self._table_bags(trees.choice.fitted))
+        weight = disguised._tree_weight(trees.choice)
+        if weight == 0:
+            return forest
+        tree, shares = trees.choice.tree, trees.choice.tree.value[trees.choice.tree.label_source]
+        member = forest_member(tree, shares / shares.sum(axis=1, keepdims=True))
+        weights = np.append(forest.weights * (1 - weight), weight)
+        return GrownForest([*forest.trees, member], weights, forest.gains)
 
+    def _grown(self, bags: Bags) -> GrownForest:
+        """The trees, those of a bag side by side."""
+        trees, gains = [], []
+        for records in islice(chain.from_iterable(bags), self.n_trees):
+            tree, gain = random_tree(records, self.growth, self.rng)
+            trees.append(tree)
+            gains.append(gain)
+            self.tell(len(trees) / self.n_trees)
+        return GrownForest(trees, np.full(len(trees), 1 / len(trees)), np.stack(gains))
 
-def _reported_records(
-    reconstruction: Reconstruction, target: str, rng: np.random.Generator
-) -> Bags:
-    """Bags of records that are reported as they are."""
-    patterns, schema = reconstruction.patterns, reconstruction.design.schema
-    order = [*schema.without(target).names, target]
-    records = patterns.patterns[:, [patterns.schema.index(name) for name in order]]
-    return true_bags(records, patterns.counts, schema.subset(order).sizes, rng)
+    def _true_bags(self) -> Bags:
+        """Bags of distinct records that are reported as they are, with their counts."""
+        patterns, schema = self.reconstruction.patterns, self.reconstruction.design.schema
+        order = [*schema.without(self.target).names, self.target]
+        records = patterns.patterns[:, [patterns.schema.index(name) for name in order]]
+        sizes = schema.subset(order).sizes
+        while True:
+            weights = multinomial(patterns.counts, self.rng).astype(np.float64)
+            drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, patterns.n_records)
+            yield repeat(drawn, BAG)
 
+    def _reported_bags(self) -> Bags:
+        """Bags of true records given disguised ones."""
+        design, patterns = self.reconstruction.design, self.reconstruction.patterns
+        names = design.schema.without(self.target).names
+        channel = design.channel([*names, self.target])
+        if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
+            rng = np.random.default_rng(0)
+            return self._table_bags(
+                joint.fitted_table(self.reconstruction, self.target, names, rng)
+            )
+        learnt = likelihood(self.reconstruction, self.target, 1.0)
+        tables = list(learnt.tables)
+        tables[design.schema.index(self.target)] = np.eye(len(learnt.prior))
+        posterior = RecordPosterior.of(patterns, design, self.target, learnt.prior, tables)
+        return imputed_bags(posterior, patterns.counts, self.rng)
 
-def reported_bags(reconstruction: Reconstruction, target: str, rng: np.random.Generator) -> Bags:
-    """Bags of true records given disguised ones."""
-    design, patterns = reconstruction.design, reconstruction.patterns
-    names = design.schema.without(target).names
-    channel = design.channel([*names, target])
-    if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
-        fitted = joint.fitted_table(reconstruction, target, names, np.random.default_rng(0))
-        return table_bags(fitted, reconstruction, rng)
-    learnt = likelihood(reconstruction, target, 1.0)
-    tables = list(learnt.tables)
-    tables[design.schema.index(target)] = np.eye(len(learnt.prior))
-    posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
-    return imputed_bags(posterior, patterns.counts, rng)
+    def _table_bags(self, fitted: joint.FittedTable) -> Bags:
+        """Bags of joint tables."""
+        patterns = self.reconstruction.patterns
+        while True:
+            drawn = patterns.with_counts(multinomial(patterns.counts, self.rng))
+            again = Reconstruction(drawn, self.reconstruction.design)
+            yield repeat(_expected_records(*joint.refitted_table(fitted, again)), BAG)
+
+    def _tree_weight(self, choice: joint.TreeChoice) -> float:
+        """The weight of the default tree that predicts held-out reports best; 0 if it has no split.
+
+            P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
+
+        If a few attributes decide, a pruned tree is as good as a forest or better. Both are grown
+        from two thirds of the reports, and w is the weight that predicts the reported class of the
+        other third best, summed over three folds.
+        """
+        if not len(choice.prices) or len(choice.tree) == 1:
+            return 0.0
+        strength = choice.fitted.strength * (joint.FOLDS - 1) / joint.FOLDS
+        likelihoods = np.zeros(len(WEIGHTS))
+        for fold, trees in zip(choice.fitted.folds, choice.fold_trees, strict=True):
+            forest = self._forest_table(fold, strength)
+            tree = joint.by_leaf(fold, trees[choice.chosen])
+            likelihoods += [
+                fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
+                for w in WEIGHTS
+            ]
+        return WEIGHTS[int(np.argmax(likelihoods))]
+
+    def _forest_table(self, fold: joint.Fold, strength: float) -> Array:
+        """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
+        learnt, table, trees = fold.learnt, fold.prior, []
+        for _ in range(_RESAMPLES):
+            counts = multinomial(learnt.counts, self.rng).astype(np.float64)
+            if not math.isinf(strength):
+                drawn = replace(learnt, counts=counts)
+                table = joint.penalised(drawn, fold.prior, strength, fold.table)
+            records = _expected_records(learnt, table)
+            trees += [random_tree(records, self.growth, self.rng)[0] for _ in range(_TREES)]
+        chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
+        return np.asarray(fold.table.sum(axis=1)[:, None] * chances)
 
 
 def single_leaf(shares: Array, n_features: int) -> GrownForest:
@@ -358,43 +381,3 @@ def single_leaf(shares: Array, n_features: int) -> GrownForest:
     chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
     tree = Tree.of_chances(np.array([NONE]), np.array([[NONE]]), chances)
     return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))
-
-
-def tree_weight(
-    choice: joint.TreeChoice, growth: GrowthSettings, rng: np.random.Generator
-) -> float:
-    """The weight of the default tree that predicts held-out reports best; 0 if it has no split.
-
-        P(c | x) = w P_tree(c | x) + (1 - w) P_forest(c | x)
-
-    If a few attributes decide, a pruned tree is as good as a forest or better. Both are grown from
-    two thirds of the reports, and w is the weight that predicts the reported class of the other
-    third best, summed over three folds.
-    """
-    if not len(choice.prices) or len(choice.tree) == 1:
-        return 0.0
-    strength = choice.fitted.strength * (joint.FOLDS - 1) / joint.FOLDS
-    likelihoods = np.zeros(len(WEIGHTS))
-    for fold, trees in zip(choice.fitted.folds, choice.fold_trees, strict=True):
-        forest = _forest_table(fold, strength, growth, rng)
-        tree = joint.by_leaf(fold, trees[choice.chosen])
-        likelihoods += [
-            fold.held_out.counts @ fold.held_out.class_likelihoods(w * tree + (1 - w) * forest)
-            for w in WEIGHTS
-        ]
-    return WEIGHTS[int(np.argmax(likelihoods))]
-
-
-def _forest_table(
-    fold: joint.Fold, strength: float, growth: GrowthSettings, rng: np.random.Generator
-) -> Array:
-    """P(x) P(c | x), the latter by a small forest, from the reports to learn from."""
-    learnt, table, trees = fold.learnt, fold.prior, []
-    for _ in range(_RESAMPLES):
-        drawn = replace(learnt, counts=multinomial(learnt.counts, rng).astype(np.float64))
-        if not math.isinf(strength):
-            table = joint.penalised(drawn, fold.prior, strength, fold.table)
-        records = _expected_records(learnt, table)
-        trees += [random_tree(records, growth, rng)[0] for _ in range(_TREES)]
-    chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
-    return np.asarray(fold.table.sum(axis=1)[:, None] * chances)

@@ -236,21 +236,6 @@ class BestMoments(NamedTuple):
     whole: Array
 
 
-@dataclass(eq=False)
-class BestSplits:
-    """The best split of each node so far, padded to the largest number of categories.
-
-    `option` is the category to split by, for criteria that need one. `moments` is None without
-    noise.
-    """
-
-    gain: Array
-    attribute: Index
-    option: Index
-    value: Array
-    moments: BestMoments | None = None
-
-
 class EntropyCriterion:
     """ID3: one branch per category. The options of a criterion are the splits by an attribute."""
 
@@ -365,97 +350,99 @@ class GrowthSettings:
         return -float(ndtri_exp(log_ndtr(-self.caution) - math.log(tries)))
 
 
+class BestSplits:
+    """The best split of each node so far, padded to the largest number of categories.
+
+    `option` is the category to split by, for criteria that need one. `moments` is None without
+    noise.
+    """
+
+    def __init__(self, settings: GrowthSettings, tables: NodeTables) -> None:
+        self.settings, self.tables, n = settings, tables, tables.n
+        self.gain = np.full(n, settings.rounding if settings.least else -np.inf)
+        self.attribute, self.option = np.full(n, NONE), np.zeros(n, np.intp)
+        n_classes = tables.reports.sizes[tables.reports.target]
+        self.value = np.zeros((n, max(tables.reports.sizes), n_classes))
+        self.moments: BestMoments | None = None
+        if settings.caution > 0 and not tables.reports.exact:
+            zeros = np.zeros((*self.value.shape, n_classes))
+            self.moments = BestMoments(zeros, zeros.copy(), tables.by_class()[1])
+
+    def improve(self, tried: Mask) -> None:
+        """Take the best split of each node by the attributes to try, if it is better."""
+        rounding = self.settings.rounding
+        for split in self.tables.splits(tried):
+            gains = self._gains(split, tried[:, split.attributes])
+            option = (gains >= gains.max(axis=2, keepdims=True) - rounding).argmax(axis=2)
+            gain = np.take_along_axis(gains, option[..., None], axis=2)[..., 0]
+            which = np.full(self.tables.n, NONE)
+            for i in range(len(split.attributes)):
+                better = gain[:, i] > self.gain + rounding
+                self.gain[better], which[better] = gain[better, i], i
+            if (which != NONE).any():
+                self._take(split, which, option)
+
+    def _gains(self, split: ClassTables | RecordSums, tried: Mask) -> Array:
+        """The gain of each option, nodes x attributes x options.
+
+        Minus infinity if it is not tried; or if it exceeds the best but is within noise.
+        """
+        value, settings = split.value[tried], self.settings
+        gains = settings.criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
+        if settings.least:
+            large = settings.criterion.large(value.sum(axis=2), settings.least)
+            gains = np.where(large, gains, -np.inf)
+        all_gains = np.full((*tried.shape, gains.shape[1]), -np.inf)
+        all_gains[tried] = gains
+        if isinstance(split, ClassTables) and self.moments is not None:
+            self._drop_noise(split, all_gains)
+        return all_gains
+
+    def _drop_noise(self, split: ClassTables, gains: Array) -> None:
+        settings, tables = self.settings, self.tables
+        nodes, which = np.nonzero(gains.max(axis=2) > self.gain[:, None] + settings.rounding)
+        if not len(nodes):
+            return
+        beyond, noise = split.noise(nodes, which)
+        floor = tables.variance_floor(np.full(tables.n, split.attributes[0]))[nodes, None, None]
+        stderr = np.sqrt(noise**2 + floor / tables.reports.n_records)
+        least = settings.least_dependence(*beyond.shape[1:]) * stderr
+        options = settings.criterion.options(np.asarray((np.abs(beyond) >= least).any(axis=2)))
+        gains[nodes, which] = np.where(options, gains[nodes, which], -np.inf)
+
+    def _take(self, split: ClassTables | RecordSums, which: Index, option: Index) -> None:
+        """Take the split by one of the attributes at the nodes where it is better."""
+        nodes = np.flatnonzero(which != NONE)
+        better, k = which[nodes], split.value.shape[2]
+        self.attribute[nodes] = np.take(split.attributes, better)
+        self.option[nodes] = option[nodes, better]
+        self.value[nodes] = 0
+        self.value[nodes, :k] = split.value[nodes, better]
+        if isinstance(split, ClassTables) and self.moments is not None:
+            own, cross, _ = self.moments
+            own[nodes, :k], cross[nodes, :k] = split.moments(nodes, better)
+
+
 def best_splits(
     settings: GrowthSettings, tables: NodeTables, rng: np.random.Generator | None = None
 ) -> BestSplits:
     """The split with the largest gain at each node, among those that exceed noise."""
-    reports = tables.reports
-    best = _no_splits(settings, tables)
+    features, best = tables.reports.features, BestSplits(settings, tables)
     free = tables.choices > 1
-    free[:, reports.target] = False
-    if settings.tries is None or settings.tries >= len(reports.features):
-        _improve(best, settings, tables, free)
+    free[:, tables.reports.target] = False
+    if settings.tries is None or settings.tries >= len(features):
+        best.improve(free)
         return best
     assert rng is not None
-    drawn = rng.random((tables.n, len(reports.features)))
+    drawn = rng.random((tables.n, len(features)))
     largest = np.partition(drawn, settings.tries - 1, axis=1)[:, [settings.tries - 1]]
     tried = np.zeros_like(free)
-    tried[:, reports.features] = drawn <= largest
-    _improve(best, settings, tables, free & tried)
+    tried[:, features] = drawn <= largest
+    best.improve(free & tried)
     stuck = best.attribute == NONE
     if stuck.any():
-        _improve(best, settings, tables, free & ~tried & stuck[:, None])
+        best.improve(free & ~tried & stuck[:, None])
     return best
-
-
-def _improve(best: BestSplits, settings: GrowthSettings, tables: NodeTables, tried: Mask) -> None:
-    """Take the best split of each node by the attributes to try, if it is better."""
-    for split in tables.splits(tried):
-        gains = _gains(settings, split, tried[:, split.attributes])
-        if isinstance(split, ClassTables) and best.moments is not None:
-            _drop_noise(settings, tables, split, gains, best.gain)
-        option = (gains >= gains.max(axis=2, keepdims=True) - settings.rounding).argmax(axis=2)
-        gain = np.take_along_axis(gains, option[..., None], axis=2)[..., 0]
-        which = np.full(tables.n, NONE)
-        for i in range(len(split.attributes)):
-            better = gain[:, i] > best.gain + settings.rounding
-            best.gain[better], which[better] = gain[better, i], i
-        _replace(best, split, which, option)
-
-
-def _gains(settings: GrowthSettings, split: ClassTables | RecordSums, tried: Mask) -> Array:
-    """The gain of each option, nodes x attributes x options; minus infinity if it is not tried."""
-    value, criterion = split.value[tried], settings.criterion
-    gains = criterion.gains(value if settings.caution == 0 else np.maximum(value, 0))
-    if settings.least:
-        large = criterion.large(value.sum(axis=2), settings.least)
-        gains = np.where(large, gains, -np.inf)
-    all_gains = np.full((*tried.shape, gains.shape[1]), -np.inf)
-    all_gains[tried] = gains
-    return all_gains
-
-
-def _drop_noise(
-    settings: GrowthSettings, tables: NodeTables, split: ClassTables, gains: Array, best: Array
-) -> None:
-    """Set the gains of options within noise to minus infinity, where they exceed the best."""
-    nodes, which = np.nonzero(gains.max(axis=2) > best[:, None] + settings.rounding)
-    if not len(nodes):
-        return
-    beyond, noise = split.noise(nodes, which)
-    floor = tables.variance_floor(np.full(tables.n, split.attributes[0]))[nodes, None, None]
-    stderr = np.sqrt(noise**2 + floor / tables.reports.n_records)
-    least = settings.least_dependence(*beyond.shape[1:]) * stderr
-    options = settings.criterion.options(np.asarray((np.abs(beyond) >= least).any(axis=2)))
-    gains[nodes, which] = np.where(options, gains[nodes, which], -np.inf)
-
-
-def _no_splits(settings: GrowthSettings, tables: NodeTables) -> BestSplits:
-    n, c = tables.n, tables.reports.sizes[tables.reports.target]
-    value = np.zeros((n, max(tables.reports.sizes), c))
-    moments = None
-    if settings.caution > 0 and not tables.reports.exact:
-        moment, cross = np.zeros((*value.shape, c)), np.zeros((*value.shape, c))
-        moments = BestMoments(moment, cross, tables.by_class()[1])
-    gain = np.full(n, settings.rounding if settings.least else -np.inf)
-    return BestSplits(gain, np.full(n, NONE), np.zeros(n, np.intp), value, moments)
-
-
-def _replace(
-    best: BestSplits, split: ClassTables | RecordSums, which: Index, option: Index
-) -> None:
-    """Take the split by one of the attributes at the nodes where it is better."""
-    nodes = np.flatnonzero(which != NONE)
-    if not len(nodes):
-        return
-    better, k = which[nodes], split.value.shape[2]
-    best.attribute[nodes] = np.take(split.attributes, better)
-    best.option[nodes] = option[nodes, better]
-    best.value[nodes] = 0
-    best.value[nodes, :k] = split.value[nodes, better]
-    if isinstance(split, ClassTables) and best.moments is not None:
-        moment, cross, _ = best.moments
-        moment[nodes, :k], cross[nodes, :k] = split.moments(nodes, better)
 
 
 class GrowingTree:

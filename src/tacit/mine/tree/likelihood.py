@@ -16,13 +16,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.core.channel.linear_maps import Linear
-from tacit.core.design import Design, ProductChannel
+from tacit.core.design import ProductChannel
 from tacit.mine.tree import growth
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import GrowthSettings, Tree
@@ -658,89 +659,98 @@ CAUTION = 2.0
 
 def likelihood_tree(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
     """The tree for the target; without splits if the reports show no dependence of the class."""
-    names, choice, may_split = dependent_trees(reconstruction, target, settings)
-    if choice is None:
-        return _unbiased(reconstruction, target, replace(settings, max_depth=0))
-    if not may_split:
-        return _placed(choice.root, reconstruction, names)
-    larger = len(names) < len(reconstruction.design.schema) - 1
-    if larger and _unbiased_is_better(reconstruction, target, settings):
-        return _unbiased(reconstruction, target, settings)
-    return _placed(choice.tree, reconstruction, names)
+    trees = DependentTrees(reconstruction, target, settings)
+    if trees.too_few:
+        return trees.unbiased(max_depth=0)
+    if not trees.may_split:
+        return trees.placed(trees.choice.root)
+    if not trees.complete and _unbiased_is_better(trees):
+        return trees.unbiased()
+    return trees.placed(trees.choice.tree)
 
 
-def dependent_trees(
-    reconstruction: Reconstruction, target: str, settings: GrowthSettings
-) -> tuple[list[str], TreeChoice | None, bool]:
-    """The features of the joint table, the trees on it, and whether a tree may split.
+@dataclass(frozen=True, eq=False)
+class DependentTrees:
+    """Trees on the joint table of the features that depend on the class most."""
 
-    There are no trees if there are too few reports.
-    """
-    if reconstruction.n_records < LEAST_RECORDS:
-        return [], None, False
-    tests = class_tests(reconstruction, target)
-    names = joint_attributes(reconstruction.design, target, tests)
-    choice = _tree_choice(reconstruction, target, names, settings)
-    return names, choice, choice.may_split(smallest_p_value(list(tests.values())))
+    reconstruction: Reconstruction
+    target: str
+    settings: GrowthSettings
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few reports to split."""
+        return self.reconstruction.n_records < LEAST_RECORDS
+
+    @cached_property
+    def tests(self) -> ClassTests:
+        """The test of every other attribute."""
+        return class_tests(self.reconstruction, self.target)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The features whose joint table fits, chosen by their excess dependence.
+
+        They are given in the order of the schema.
+        """
+        design, tests, chosen = self.reconstruction.design, self.tests, set[str]()
+        for name in sorted(tests, key=lambda n: tests[n][1] - tests[n][0]):
+            larger = set(design.jointly_reported([*(chosen | {name}), self.target])) - {self.target}
+            channel = design.channel([*larger, self.target])
+            cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
+            if cells <= MOST_CELLS or not chosen:
+                chosen = larger
+        return [name for name in design.schema.names if name in chosen]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the joint table has all features."""
+        return len(self.names) == len(self.tests)
+
+    @cached_property
+    def choice(self) -> TreeChoice:
+        """The trees on the joint table."""
+        design = self.reconstruction.design
+        reported = design.channel([*self.names, self.target]).reported.names
+        # Distinct and sorted: the folds do not depend on the order of the records.
+        subset = Reconstruction(self.reconstruction.patterns.subset(reported), design)
+        fitted = fitted_table(subset, self.target, self.names, np.random.default_rng(0))
+        return TreeChoice.of(fitted, self.settings)
+
+    @property
+    def may_split(self) -> bool:
+        """Whether the reports show any dependence of the class (see `TreeChoice.may_split`)."""
+        return self.choice.may_split(smallest_p_value(list(self.tests.values())))
+
+    def placed(self, tree: Tree) -> Tree:
+        """The tree for the whole schema, depth-first; the branch of the first category is first."""
+        schema = self.reconstruction.design.schema
+        positions = np.array([*(schema.index(name) for name in self.names), NONE])
+        child = np.full((len(tree), max(schema.sizes)), NONE)
+        child[:, : tree.child.shape[1]] = tree.child
+        order, waiting = [], [0]
+        while waiting:
+            node = waiting.pop()
+            order.append(node)
+            waiting += list(dict.fromkeys(child[node][child[node] != NONE].tolist()))[::-1]
+        placed = replace(tree, attribute=positions[tree.attribute], child=child)
+        return placed.take(np.array(order, np.intp))
+
+    def unbiased(self, **settings: Any) -> Tree:
+        """The tree from the unbiased tables of all attributes, with some settings replaced."""
+        patterns, design = self.reconstruction.patterns, self.reconstruction.design
+        reports = TreeReports.of(patterns, design, self.target)
+        return growth.grow(reports, replace(self.settings, caution=CAUTION, **settings))
 
 
-def joint_attributes(design: Design, target: str, tests: ClassTests) -> list[str]:
-    """The features whose joint table fits, those with the largest excess dependence first.
-
-    They are given in the order of the schema.
-    """
-    chosen: set[str] = set()
-    for name in sorted(tests, key=lambda n: tests[n][1] - tests[n][0]):
-        larger = set(design.jointly_reported([*(chosen | {name}), target])) - {target}
-        channel = design.channel([*larger, target])
-        cells = max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes))
-        if cells <= MOST_CELLS or not chosen:
-            chosen = larger
-    return [name for name in design.schema.names if name in chosen]
-
-
-def _tree_choice(
-    reconstruction: Reconstruction, target: str, names: list[str], settings: GrowthSettings
-) -> TreeChoice:
-    design = reconstruction.design
-    reported = design.channel([*names, target]).reported.names
-    # Distinct and sorted: the folds do not depend on the order of the records.
-    subset = Reconstruction(reconstruction.patterns.subset(reported), design)
-    fitted = fitted_table(subset, target, names, np.random.default_rng(0))
-    return TreeChoice.of(fitted, settings)
-
-
-def _placed(tree: Tree, reconstruction: Reconstruction, names: list[str]) -> Tree:
-    """The tree for the whole schema, depth-first with the branch of the first category first."""
-    schema = reconstruction.design.schema
-    positions = np.array([*(schema.index(name) for name in names), NONE])
-    child = np.full((len(tree), max(schema.sizes)), NONE)
-    child[:, : tree.child.shape[1]] = tree.child
-    order, waiting = [], [0]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting += list(dict.fromkeys(child[node][child[node] != NONE].tolist()))[::-1]
-    placed = replace(tree, attribute=positions[tree.attribute], child=child)
-    return placed.take(np.array(order, np.intp))
-
-
-def _unbiased(reconstruction: Reconstruction, target: str, settings: GrowthSettings) -> Tree:
-    """The tree from the unbiased tables of all attributes."""
-    reports = TreeReports.of(reconstruction.patterns, reconstruction.design, target)
-    return growth.grow(reports, replace(settings, caution=CAUTION))
-
-
-def _unbiased_is_better(
-    reconstruction: Reconstruction, target: str, settings: GrowthSettings
-) -> bool:
+def _unbiased_is_better(trees: DependentTrees) -> bool:
     """Whether unbiased tables classify more held-out records correctly, beyond a standard error."""
-    design, patterns = reconstruction.design, reconstruction.patterns
+    design, patterns = trees.reconstruction.design, trees.reconstruction.patterns
     first, second = next(patterns.folds(FOLDS, np.random.default_rng(0)))
-    learnt, held_out = Reconstruction(first, design), TreeReports.of(second, design, target)
-    names = joint_attributes(design, target, class_tests(learnt, target))
-    joint = _placed(_tree_choice(learnt, target, names, settings).tree, learnt, names)
-    gain = _right(_unbiased(learnt, target, settings), held_out) - _right(joint, held_out)
+    learnt = replace(trees, reconstruction=Reconstruction(first, design))
+    held_out = TreeReports.of(second, design, trees.target)
+    joint = learnt.placed(learnt.choice.tree)
+    gain = _right(learnt.unbiased(), held_out) - _right(joint, held_out)
     mean, error = paired(gain, held_out.shares * held_out.n_records)
     return mean > error
 

@@ -243,8 +243,7 @@ def _everything(reports: TreeReports) -> Mask:
     return np.ones((1, sum(reports.sizes)), bool)
 
 
-@dataclass(frozen=True, eq=False)
-class RecordSums:
+class RecordSums(NamedTuple):
     """P(E, v, c) of attributes with as many categories, nodes x attributes x categories x classes.
 
     0 where a node does not want the attribute.

@@ -524,15 +524,13 @@ def rules(view: TreeView, chosen_by_its_records: bool = True) -> TreeRules:
     leaves = [(int(leaf), view.allowed(int(leaf))) for leaf in view.tree.leaves]
     leaves = [(leaf, allowed) for leaf, allowed in leaves if all(map(len, allowed.values()))]
     sizes = view.schema.sizes
-    features = [
-        k for a, k in zip(view.schema.attributes, sizes, strict=True) if a.name != view.target
-    ]
     conditions = [
         size_of_rule([len(codes) for codes in allowed.values()], [sizes[a] for a in allowed])
         for _, allowed in leaves
     ]
     choices = [0.0] * (1 + max(conditions, default=0))
     if chosen_by_its_records:
+        features = view.schema.without(view.target).sizes
         choices = log_choices(features, view.schema[view.target].size, len(choices) - 1)
     return TreeRules(
         _rule(view, leaf, allowed, choices[d])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from tacit.core.arrays import Array
 from tacit.mine import DecisionTree
-from tacit.mine.tree.growth import CRITERIA, NONE, BestMoments, BestSplits
+from tacit.mine.tree.growth import CRITERIA, NONE, BestMoments
 
 SAME: dict[str, Any] = dict(rtol=0, atol=1e-12)
 ENTROPY, GINI = CRITERIA["entropy"], CRITERIA["gini"]
@@ -112,7 +113,7 @@ def test_the_second_moments_of_the_other_categories_are_those_of_the_node_less_i
     cross = np.einsum("vck,dk,k->vcd", weights, whole, shares)[None]
     all_of_it = np.einsum("ck,dk,k->cd", whole, whole, shares)[None]
     kept = BestMoments(own, cross, all_of_it)
-    chosen = BestSplits(np.ones(1), np.zeros(1, np.intp), np.array([2]), value, kept)
+    chosen: Any = SimpleNamespace(option=np.array([2]), value=value, moments=kept)
     shares_below, moments = GINI.children(chosen)
     assert moments is not None
     for branch, some in enumerate(([2], [0, 1])):
