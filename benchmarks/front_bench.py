@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from benchmarks.measure import MB, Row, best, peak_memory
 from tacit.optimize import Exact, Spea2, front
-from tacit.optimize.objectives import errors, privacies
+from tacit.optimize.objectives import errors, privacy
 from tacit.optimize.problem import problem_of
 
 RECORDS, DELTA, SIZE = 10_000, 0.8, 40
@@ -37,7 +37,7 @@ class Channels(Problem):
         joint = matrices * self.prior
         posterior = (joint.max(axis=2) / joint.sum(axis=2)).max(axis=1)
         found = errors(matrices, self.prior, RECORDS)
-        out["F"] = np.stack([-privacies(matrices, self.prior), np.minimum(found, 1e9)], axis=1)
+        out["F"] = np.stack([-privacy(matrices, self.prior), np.minimum(found, 1e9)], axis=1)
         out["G"] = (posterior - DELTA)[:, None]
 
 

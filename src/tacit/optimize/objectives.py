@@ -12,6 +12,7 @@ A singular M has no estimate: its error is infinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,12 @@ from tacit.records import Progress
 _WORST_TRACE = 1e18
 
 
-def privacy(matrix: Array, prior: Array) -> float:
-    """The share of records that the best guess from the report gets wrong (eq. 8)."""
-    return float(1 - (matrix * prior).max(axis=-1).sum())
+def privacy(matrix: Array, prior: Array) -> Any:
+    """The share of records that the best guess from the report gets wrong (eq. 8).
+
+    A number for a matrix, an array for a stack of matrices.
+    """
+    return 1 - (matrix * prior).max(axis=-1).sum(axis=-1)
 
 
 def mse(matrix: Array, prior: Array, n_records: int) -> float:
@@ -60,11 +64,6 @@ def epsilon(matrix: Array) -> float:
     if (low[used] <= 0).any():
         return np.inf
     return float(np.log(high[used] / low[used]).max())
-
-
-def privacies(matrices: Array, prior: Array) -> Array:
-    """Privacy of a stack of matrices."""
-    return np.asarray(1 - (matrices * prior).max(axis=2).sum(axis=1))
 
 
 def errors(matrices: Array, prior: Array, n_records: int) -> Array:
@@ -136,7 +135,7 @@ def best_warner(problem: FrontProblem) -> tuple[Array, Array, Array]:
     """The matrices of Warner that no other one of them beats, with their privacies and errors."""
     matrices = np.array(Warner(400).search(problem, lambda _: None).matrices)
     matrices = matrices.reshape(-1, problem.n, problem.n)
-    values = privacies(matrices, problem.p)
+    values = privacy(matrices, problem.p)
     mses = errors(matrices, problem.p, problem.n_records)
     best = unbeaten(values, mses)
     return matrices[best], values[best], mses[best]

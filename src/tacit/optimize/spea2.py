@@ -25,13 +25,13 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
 from tacit.errors import DesignError, FileError
-from tacit.optimize.objectives import best_warner, errors, privacies, random_matrices
+from tacit.optimize.objectives import best_warner, errors, privacy, random_matrices
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_size
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Progress
@@ -212,25 +212,24 @@ FORMAT = DocumentFormat(
 )
 
 
-@dataclass(frozen=True)
-class ChannelPopulation:
+class ChannelPopulation(NamedTuple):
     """Channels with their privacy and error; an empty place is all zeros, its error infinite."""
 
     matrices: Array
     privacy: Array
     error: Array
 
-    def __add__(self, other: ChannelPopulation) -> ChannelPopulation:
-        both = zip(vars(self).values(), vars(other).values(), strict=True)
-        return ChannelPopulation(*(np.concatenate(arrays) for arrays in both))
+    def joined(self, other: ChannelPopulation) -> ChannelPopulation:
+        """Both populations as one."""
+        return ChannelPopulation(*map(np.concatenate, zip(self, other, strict=True)))
 
     def take(self, places: Any) -> ChannelPopulation:
         """Those at these places, in arrays of their own."""
-        return ChannelPopulation(*(np.array(array[places]) for array in vars(self).values()))
+        return ChannelPopulation(*(np.array(array[places]) for array in self))
 
     def put(self, places: Any, other: ChannelPopulation, at: Any) -> None:
         """Replace the channels at these places by those of another population."""
-        for array, replacing in zip(vars(self).values(), vars(other).values(), strict=True):
+        for array, replacing in zip(self, other, strict=True):
             array[places] = replacing[at]
 
     def to_dict(self) -> dict[str, Any]:
@@ -371,7 +370,7 @@ class Spea2:
         self, problem: FrontProblem, state: SearchState, rng: np.random.Generator
     ) -> SearchState:
         """One generation, steps 1 to 6 of the paper's algorithm; changes Omega in place."""
-        union = state.population + state.archive
+        union = state.population.joined(state.archive)
         fit = fitness(union.privacy, union.error)
         chosen = select(union.privacy, union.error, fit, self.archive)
         archive = union.take(chosen)
@@ -380,7 +379,7 @@ class Spea2:
         children = crossover(parents[:half], parents[half:], rng)[: self.population]
         population = _evaluated(repair(mutate(children, self.rate, rng), problem), problem)
         omega = state.omega
-        changed = _store(omega, population + archive)
+        changed = _store(omega, population.joined(archive))
         return replace(
             state,
             generation=state.generation + 1,
@@ -397,17 +396,17 @@ def _with_rng(state: SearchState, rng: np.random.Generator) -> SearchState:
 
 def _classic(problem: FrontProblem, count: int) -> Array:
     """Warner's matrices, evenly spaced in privacy: the search does not start behind the classic."""
-    matrices, privacy, _ = best_warner(problem)
+    matrices, values, _ = best_warner(problem)
     if not len(matrices):
         return matrices
-    least, most = privacy[0], problem.most_private
+    least, most = values[0], problem.most_private
     targets = np.linspace(least, least + COVERED * (most - least), count)
-    return np.asarray(matrices[np.unique(np.abs(privacy[:, None] - targets).argmin(axis=0))])
+    return np.asarray(matrices[np.unique(np.abs(values[:, None] - targets).argmin(axis=0))])
 
 
 def _evaluated(matrices: Array, problem: FrontProblem) -> ChannelPopulation:
     return ChannelPopulation(
-        matrices, privacies(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
+        matrices, privacy(matrices, problem.p), errors(matrices, problem.p, problem.n_records)
     )
 
 

@@ -73,6 +73,12 @@ class SurveyPlan(TablesResult):
     assumed: Assumptions
     questions: tuple[QuestionPlan, ...]
 
+    def __getitem__(self, attribute: str) -> QuestionPlan:
+        for question in self.questions:
+            if question.attribute == attribute:
+                return question
+        raise DataError(f"the plan has no question {attribute!r}")
+
     @property
     def level(self) -> float:
         """The confidence of the intervals."""
@@ -118,12 +124,6 @@ class SurveyPlan(TablesResult):
         """The same for the disguised answers alone."""
         groups = [group for group in self.design.groups if group.disguised]
         return sum_up(self.design.channel(group.attributes).epsilon for group in groups)
-
-    def __getitem__(self, attribute: str) -> QuestionPlan:
-        for question in self.questions:
-            if question.attribute == attribute:
-                return question
-        raise DataError(f"the plan has no question {attribute!r}")
 
     @property
     def warnings(self) -> tuple[str, ...]:

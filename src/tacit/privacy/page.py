@@ -6,7 +6,7 @@ Figures are drawn without a display and without global state.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -166,7 +166,7 @@ def _analysts(report: Report) -> str:
     groups_note = f'<p class="small">{_text(groups)}.</p>' if groups else ""
     table = report_text.analyst_table(report)
     star = f'<p class="small">{_text(report_text.signs(table))}</p>'
-    return _named(report, table) + star + groups_note + _glossary(report_text.FIGURE_WORDS)
+    return _named(report, table) + star + groups_note + _glossary(report_text.FIGURE_WORDS.items())
 
 
 def _named(report: Report, table: Table) -> str:
@@ -179,7 +179,7 @@ def _wide(table: Table) -> str:
     return f'<div class="wide" tabindex="0">{table.html()}</div>'
 
 
-def _glossary(words: Sequence[tuple[str, str]]) -> str:
+def _glossary(words: Iterable[tuple[str, str]]) -> str:
     said = "".join(f"<dt>{_text(word)}</dt><dd>{_text(what)}</dd>" for word, what in words)
     return f"<dl>{said}</dl>"
 

@@ -194,6 +194,15 @@ def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
     )
 
 
+def _record_figure(name: str, doc: str) -> property:
+    """A figure of every scope by the whole reported record, None where that is not known."""
+
+    def figure(report: Report) -> PerScope[float | None]:
+        return report.map(lambda scope: getattr(report.record_figures(scope), name, None))
+
+    return property(figure, doc=doc)
+
+
 @dataclass(frozen=True)
 class Report(TablesResult, PerScope[Scope]):
     """The privacy of a design under a prior; every figure at its pessimistic end.
@@ -216,25 +225,17 @@ class Report(TablesResult, PerScope[Scope]):
     level: float
     wording: Wording = field(default_factory=Wording)
 
-    @property
-    def pse(self) -> PerScope[float | None]:
-        """How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."""
-        return self._figure("pse")
-
-    @property
-    def map_privacy(self) -> PerScope[float | None]:
-        """How often the best guess is wrong (Huang & Du, eq. 8)."""
-        return self._figure("map_privacy")
-
-    @property
-    def worst_posterior(self) -> PerScope[float | None]:
-        """The largest probability of a true answer given a report (Huang & Du, eq. 9)."""
-        return self._figure("worst_posterior")
-
-    @property
-    def information(self) -> PerScope[float | None]:
-        """Bits that a report carries about the truth."""
-        return self._figure("information")
+    pse = _record_figure(
+        "pse", "How often a guess drawn from the posterior is wrong (Zhan & Matwin, 4.1)."
+    )
+    map_privacy = _record_figure(
+        "map_privacy", "How often the best guess is wrong (Huang & Du, eq. 8)."
+    )
+    worst_posterior = _record_figure(
+        "worst_posterior",
+        "The largest probability of a true answer given a report (Huang & Du, eq. 9).",
+    )
+    information = _record_figure("information", "Bits that a report carries about the truth.")
 
     @property
     def epsilon(self) -> PerScope[float]:
@@ -277,9 +278,6 @@ class Report(TablesResult, PerScope[Scope]):
         if assessment is not None:
             known = assessment.of(scope.names).known("map_privacy")
         return scope.from_record if known else None
-
-    def _figure(self, name: str) -> PerScope[float | None]:
-        return self.map(lambda scope: getattr(self.record_figures(scope), name, None))
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -50,14 +50,14 @@ _ESTIMATED = (
 )
 _NOT_IN_MODEL = " Answers that its rules do not tie together are taken as unrelated here."
 #: What the figures for analysts mean.
-FIGURE_WORDS = (
-    ("best guess right", "How often the most probable true answer is the true one."),
-    ("most certain", "The largest probability of a true answer that any report can lead to."),
-    ("epsilon", "A report changes the odds between any two true answers by at most exp(epsilon)."),
-    ("PSE", "How often a guess drawn from the posterior is wrong (Zhan & Matwin)."),
-    ("MAP", "How often the best guess is wrong: MAP privacy (Huang & Du)."),
-    ("bits", "What a report tells about the true answer on average."),
-)
+FIGURE_WORDS = {
+    "best guess right": "How often the most probable true answer is the true one.",
+    "most certain": "The largest probability of a true answer that any report can lead to.",
+    "epsilon": "A report changes the odds between any two true answers by at most exp(epsilon).",
+    "PSE": "How often a guess drawn from the posterior is wrong (Zhan & Matwin).",
+    "MAP": "How often the best guess is wrong: MAP privacy (Huang & Du).",
+    "bits": "What a report tells about the true answer on average.",
+}
 _SIGNS = "* sees the whole reported record   + also knows the person's other true answers"
 REPEATED_STAR = "* sees the whole reported records"
 MINED = (
@@ -92,7 +92,7 @@ def tables(report: Report) -> list[Table]:
 
 def notes(report: Report) -> list[str]:
     """What the tables mean."""
-    words = [f"{name}: {what}" for name, what in (*columns(report), *FIGURE_WORDS)]
+    words = [f"{name}: {what}" for name, what in (*columns(report), *FIGURE_WORDS.items())]
     lines = [*words, signs(analyst_table(report))]
     if report.after_mining:
         lines.append(MINED)
