@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
+Value = TypeVar("Value")
 _NEAR = Decimal("1e-9")
 
 
@@ -39,13 +40,16 @@ def monte_carlo(stderr: float) -> str:
     return f"with a standard error of up to {up(stderr, 4)}, shown three of them on the safe side"
 
 
-def finite(value: Any) -> Any:
+def finite(value: Value) -> Value:
     """The same with infinite numbers as None: JSON has no infinity."""
+    plain: Any = value
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        plain = {key: finite(item) for key, item in value.items()}
+    elif isinstance(value, list | tuple):
+        plain = [finite(item) for item in value]
+    elif isinstance(value, float) and not math.isfinite(value):
+        plain = None
+    return cast(Value, plain)
 
 
 def epsilon(value: float) -> str:

@@ -341,20 +341,14 @@ def check_respondents(n: int | None) -> None:
 
 def _fewest(enough: Callable[[int], bool], near: float, what: str) -> int:
     """The smallest number that is enough, searched from a number nearby."""
-    high = max(1, math.ceil(min(near, MOST_RESPONDENTS)))
-    step = max(1, high // 50)
-    if enough(high):
-        while high > 1 and enough(max(1, high - step)):
-            high, step = max(1, high - step), 2 * step
-        return smallest(enough, max(0, high - step), high)
-    low = high
-    while not enough(high := min(low + step, MOST_RESPONDENTS)):
+    low, high = 0, max(1, math.ceil(min(near, MOST_RESPONDENTS)))
+    while not enough(high):
         if high >= MOST_RESPONDENTS:
             raise DataError(
                 f"{what} needs more than {MOST_RESPONDENTS:,} respondents; ask for less, or "
                 "disguise less"
             )
-        low, step = high, 2 * step
+        low, high = high, min(2 * high, MOST_RESPONDENTS)
     return smallest(enough, low, high)
 
 

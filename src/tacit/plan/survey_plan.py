@@ -74,10 +74,10 @@ class SurveyPlan(TablesResult):
     questions: tuple[QuestionPlan, ...]
 
     def __getitem__(self, attribute: str) -> QuestionPlan:
-        for question in self.questions:
-            if question.attribute == attribute:
-                return question
-        raise DataError(f"the plan has no question {attribute!r}")
+        by_name = {question.attribute: question for question in self.questions}
+        if attribute not in by_name:
+            raise DataError(f"the plan has no question {attribute!r}")
+        return by_name[attribute]
 
     @property
     def level(self) -> float:
@@ -256,10 +256,7 @@ class SurveyPlan(TablesResult):
             "epsilon": self.epsilon,
             "odds": self.odds,
             "worst_posterior": self.worst_posterior,
-            "record": {
-                "epsilon": self.record_epsilon,
-                "epsilon_disguised": self.disguised_epsilon,
-            },
+            "record": {"epsilon": self.record_epsilon, "epsilon_disguised": self.disguised_epsilon},
             "questions": [_plain(question) for question in self.questions],
             "groups": [
                 {
@@ -271,8 +268,7 @@ class SurveyPlan(TablesResult):
             ],
             "warnings": list(self.warnings),
         }
-        plain: dict[str, Any] = rounding.finite(content)
-        return plain
+        return rounding.finite(content)
 
     def plot(self) -> Figure:
         """Half the width of the intervals against the number of respondents; needs `plot`."""

@@ -165,7 +165,7 @@ class Tradeoff(TabularResult):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
-        plain: dict[str, Any] = rounding.finite(
+        return rounding.finite(
             {
                 "tacit": "tradeoff",
                 "version": 1,
@@ -176,7 +176,6 @@ class Tradeoff(TabularResult):
                 "points": [asdict(point) for point in self.points],
             }
         )
-        return plain
 
     @property
     def warnings(self) -> tuple[str, ...]:

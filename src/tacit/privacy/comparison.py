@@ -105,9 +105,8 @@ class Comparison(TablesResult):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready columns; an infinite number is None."""
         head = {"tacit": "comparison", "version": 1, "prior": self.prior}
-        content = {**head, "assumes_unrelated": self.assumes_unrelated, **self.columns()}
-        plain: dict[str, Any] = rounding.finite(content)
-        return plain
+        unrelated = {"assumes_unrelated": self.assumes_unrelated}
+        return rounding.finite(head | unrelated | self.columns())
 
     def to_json(self) -> str:
         """JSON text."""

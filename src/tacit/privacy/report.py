@@ -362,8 +362,7 @@ class Report(TablesResult, PerScope[Scope]):
             content["repeated"] = self.repeated.to_dict() | (
                 {} if self.prior.ties_all else dict.fromkeys(("from_record", "groups", "record"))
             )
-        plain: dict[str, Any] = rounding.finite(content)
-        return plain
+        return rounding.finite(content)
 
     def _plain(self, scope: Scope) -> dict[str, Any]:
         """A scope's figures; null where they rest on a dependence that is not known."""
