@@ -196,10 +196,10 @@ class Exact:
         last: ExactSolution | None = None
         for done, privacy in enumerate(sorted(goals, reverse=True)):
             tell(done / len(goals))
+            limit = (1 - privacy) * (1 - _GUARD)
             if privacy <= least + _SAME:
                 limit, last = 1.0, optimum
             else:
-                limit = (1 - privacy) * (1 - _GUARD)
                 last = solve(problem, limit, self.gap, last)
             proofs.append(last.certificate)
             matrices.append(channel_of(reduced(last.weighing, problem, limit, self.tolerance)))
@@ -223,11 +223,9 @@ def solve(
     """
     family = family_of(problem)
     accuracy = problem.room(accuracy)
-    columns, weights = (
-        (_start(problem, accuracy), None)
-        if near is None
-        else (near.weighing.posteriors, near.weighing.weights)
-    )
+    start = None if near is None else near.weighing
+    columns = _start(problem, accuracy) if start is None else start.posteriors
+    weights = None if start is None else start.weights
     for _ in range(_MOST_ROUNDS):
         solution = solve_weights(columns, problem.p, accuracy, weights)
         offered = family.price(solution.prices, 3 * problem.n)

@@ -21,10 +21,9 @@ from typing import Any
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
-from tacit.plan import requirements
+from tacit.plan import expected, requirements
 from tacit.plan import subject as subjects
-from tacit.plan.assumptions import Assumptions, assume, assume_all, check_number
-from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, PrivacyWish
+from tacit.plan.expected import AnswerPrivacy, Assumptions, PlannedQuestion, PrivacyWish
 from tacit.plan.requirements import AgainstNull, BetweenGroups, Comparison, Requirements
 from tacit.plan.subject import ANSWER
 from tacit.plan.survey_plan import QuestionPlan, SurveyPlan
@@ -73,8 +72,8 @@ def plan(
     if null is not None:
         compared = AgainstNull(null)
     elif difference is not None:
-        part = 0.5 if group_share is None else check_number(group_share, "group_share")
-        compared = BetweenGroups(check_number(difference, "difference"), by, part)
+        part = 0.5 if group_share is None else expected.check_number(group_share, "group_share")
+        compared = BetweenGroups(expected.check_number(difference, "difference"), by, part)
     elif by is not None:
         raise DataError("by needs a difference between the groups")
     required = Requirements(width, power, compared, level)
@@ -83,7 +82,7 @@ def plan(
     if design is not None:
         if categories is not None:
             raise DataError("categories is for a coin or a family; a design has its own")
-        assumed = assume_all(design, prevalence, category, attribute)
+        assumed = expected.assume_all(design, prevalence, category, attribute)
         stated = prevalence if isinstance(prevalence, Mapping) else {}
         if isinstance(compared, BetweenGroups) and by is not None and by in stated:
             groups = tuple(assumed[by].shares.tolist())
@@ -104,7 +103,9 @@ def plan(
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
     size = subjects.number_of_categories(subject, prevalence, categories)
-    answer = assume(subjects.one_question(truthful(), size).schema[ANSWER], prevalence, category)
+    answer = expected.assume(
+        subjects.one_question(truthful(), size).schema[ANSWER], prevalence, category
+    )
     if isinstance(subject, Coin):
         design = subjects.one_question(subject, size)
         return _Task(design, (ANSWER,), {ANSWER: answer}, required).fixed(n, wish)

@@ -36,8 +36,8 @@ from tacit.core.channel import truthful
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
-from tacit.plan.assumptions import Assumption, check_number, check_share
-from tacit.plan.expected import PlannedQuestion, expected_difference, group_table
+from tacit.plan import expected
+from tacit.plan.expected import Assumption, PlannedQuestion, check_number, check_share
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import ScoreTest, score_interval
 
@@ -219,8 +219,8 @@ class _Comparison:
         (full, by), own = self._full, self.question.own
         channel = full.channel(full.jointly_reported([by, self.question.name]))
         shares = [*([own.at(second)] * (len(self._groups) - 1)), own.at(first)]
-        table = group_table(channel, self.question.assumed, self._groups, shares)
-        return expected_difference(channel, table, own.code, self.n)
+        table = expected.group_table(channel, self.question.assumed, self._groups, shares)
+        return expected.expected_difference(channel, table, own.code, self.n)
 
     @cached_property
     def _expected(self) -> tuple[Estimate, Estimate]:

@@ -18,8 +18,7 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, TablesResult
-from tacit.plan.assumptions import Assumptions
-from tacit.plan.expected import AnswerPrivacy, PlannedQuestion, SafeAnswerBias
+from tacit.plan.expected import AnswerPrivacy, Assumptions, PlannedQuestion, SafeAnswerBias
 from tacit.plan.requirements import Requirements
 from tacit.plan.subject import coin_text
 

@@ -28,8 +28,7 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Table, TabularResult
 from tacit.plan import expected, requirements
 from tacit.plan import subject as subjects
-from tacit.plan.assumptions import assume_all, check_share
-from tacit.plan.expected import PrivacyWish
+from tacit.plan.expected import PrivacyWish, assume_all, check_share
 from tacit.plan.planner import Layout
 from tacit.plan.requirements import Requirements
 from tacit.plan.subject import EPSILON, POSTERIOR

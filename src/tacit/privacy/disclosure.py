@@ -41,7 +41,7 @@ from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.model_stack import FIRST, MIXTURE, NETWORK, SECOND, TableStack
 from tacit.privacy.moment_bound import QUANTILE, attribute_bound, record_bound
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import FIGURES, Figures, Risk, sampled, stacked
+from tacit.privacy.risk import FIGURES, Figures, Risk, figures_of, sampled, stacked
 from tacit.records import PatternTable, Progress
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
@@ -301,16 +301,7 @@ def _figures(ends: Array, prior: float) -> Figures:
     rows = ends.copy()
     rows[:2] = np.maximum(1 - rows[:2, [0, 2, 1]], 0)
     rows[2, [0, 2]] = rows[2, [0, 2]].clip(max=1)
-    spans = rows[:, 1:].tolist()
-    return Figures(
-        pse=spans[0][0],
-        map_privacy=spans[1][0],
-        worst_posterior=spans[2][1],
-        information=spans[3][1],
-        largest_prior=prior,
-        central=tuple(rows[:, 0].tolist()),
-        ends=tuple((low, high) for low, high in spans),
-    )
+    return figures_of(rows[:, 1:], prior, tuple(rows[:, 0].tolist()))
 
 
 class Sample:

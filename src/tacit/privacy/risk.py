@@ -34,6 +34,9 @@ NO_LIMIT = 0.999
 FIGURES = ("pse", "map_privacy", "worst_posterior", "information")
 
 
+FourNumbers = tuple[float, float, float, float]
+
+
 @dataclass(frozen=True)
 class Figures:
     """Four figures, each at its pessimistic end: privacy rounded down, risk rounded up.
@@ -49,9 +52,9 @@ class Figures:
     worst_posterior: float
     information: float
     largest_prior: float
-    central: tuple[float, float, float, float] | None = None
+    central: FourNumbers | None = None
     ends: tuple[tuple[float, float], ...] | None = None
-    stderr: tuple[float, float, float, float] | None = None
+    stderr: FourNumbers | None = None
 
     def interval(self, name: str) -> tuple[float, float]:
         """Lower and upper end of a figure; both the figure itself where it is exact."""
@@ -102,18 +105,24 @@ class Risk:
         low, high = -upper(-table.T, level), upper(table.T, level)
         more = CAUTION * stderr + self.slack * (1 + abs(high))
         most = (1.0, 1.0, 1.0, math.inf)
-        low, high = np.clip(low - more, 0, most).tolist(), np.clip(high + more, 0, most).tolist()
+        ends = np.stack([np.clip(low - more, 0, most), np.clip(high + more, 0, most)], axis=1)
         widened = self.variance is not None or table.shape[1] > 1
-        return Figures(
-            pse=low[0],
-            map_privacy=low[1],
-            worst_posterior=high[2],
-            information=high[3],
-            largest_prior=float(self.largest_prior[0]),
-            central=tuple(table[:, 0].tolist()) if widened else None,
-            ends=tuple(zip(low, high, strict=True)) if widened else None,
-            stderr=None if self.variance is None else tuple(stderr.tolist()),
+        return figures_of(
+            ends,
+            float(self.largest_prior[0]),
+            tuple(table[:, 0].tolist()) if widened else None,
+            None if self.variance is None else tuple(stderr.tolist()),
         )
+
+
+def figures_of(
+    ends: Array, prior: float, central: FourNumbers | None, stderr: FourNumbers | None = None
+) -> Figures:
+    """Figures at the pessimistic of both ends; without central figures the ends are roundings."""
+    spans = tuple((low, high) for low, high in ends.tolist())
+    (pse, _), (map_privacy, _), (_, worst), (_, information) = spans
+    shown = None if central is None else spans
+    return Figures(pse, map_privacy, worst, information, prior, central, shown, stderr)
 
 
 def together(risks: Iterable[Risk]) -> Risk:

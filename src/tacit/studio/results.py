@@ -16,8 +16,7 @@ from tacit.core.design import Group
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
-from tacit.plan.assumptions import assume_all
-from tacit.plan.expected import PlannedQuestion
+from tacit.plan.expected import PlannedQuestion, assume_all
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
 from tacit.studio.disclosure import shown_estimates, table_cells, why_hidden
