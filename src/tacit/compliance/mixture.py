@@ -35,12 +35,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
 from tacit.output.table import Table, TabularResult, latex_of, markdown_of
-from tacit.reconstruction.estimate import Estimate, estimate_columns
+from tacit.reconstruction.estimate import Estimate, estimate_columns, plot_estimates
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
 
@@ -402,9 +401,6 @@ class MixtureResult(TabularResult):
 
     def plot(self, level: float = 0.95) -> Figure:
         """The estimates with their intervals; needs the extra `plot`."""
-        with optional_imports():
-            from tacit.reconstruction.plot import plot_estimates
-
         return plot_estimates(self.estimates, level, shares=True)
 
     def __str__(self) -> str:

@@ -150,7 +150,17 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
     """
 
     def composed(means: Array) -> float:
-        return _number(function(means[first] / np.where(is_conditional, means[last], 1.0)))
+        result = function(means[first] / np.where(is_conditional, means[last], 1.0))
+        try:
+            number = float(result)
+        except (TypeError, ValueError):
+            raise DataError(f"the function must return one number, got {result!r}") from None
+        if not np.isfinite(number):
+            raise DataError(
+                f"the function is {number} at the estimated probabilities; use one that is finite "
+                "there"
+            )
+        return number
 
     means, is_conditional = joint.value, np.array(conditional)
     last = np.cumsum(1 + is_conditional) - 1  # P(B) of a conditional probability, else P(A)
@@ -163,15 +173,3 @@ def contrast(joint: Estimate, conditional: list[bool], function: Function, name:
         move = step * np.eye(len(means))[i]
         slopes[i] = (composed(means + move) - composed(means - move)) / (2 * step)
     return joint.contrast(np.asarray(value), slopes, name)
-
-
-def _number(result: Any) -> float:
-    try:
-        number = float(result)
-    except (TypeError, ValueError):
-        raise DataError(f"the function must return one number, got {result!r}") from None
-    if not np.isfinite(number):
-        raise DataError(
-            f"the function is {number} at the estimated probabilities; use one that is finite there"
-        )
-    return number

@@ -63,11 +63,11 @@ class OnDemand(Generic[T]):
         return self.compute()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _past_result, (self._result,)
+        return OnDemand, (partial(_same, self._result),)
 
 
-def _past_result(result: T) -> OnDemand[T]:
-    return OnDemand(lambda: result)
+def _same(result: T) -> T:
+    return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,9 +330,6 @@ class Estimate(TabularResult):
 
     def plot(self, level: float = 0.95) -> Figure:
         """Every estimate with its interval, beside the reported share; needs the extra `plot`."""
-        with optional_imports():
-            from tacit.reconstruction.plot import plot_estimates
-
         return plot_estimates([self], level)
 
     def caption(self) -> str:
@@ -341,8 +338,12 @@ class Estimate(TabularResult):
         if self.n_left_out:
             records += f" ({self.n_left_out:,} without an answer left out)"
         text = f"{self.name} from {records}, by {self.method}"
+        effects = self.design_effect[np.isfinite(self.design_effect)]
+        if self.simple is not None and effects.size:
+            low, high = f"{effects.min():.2f}", f"{effects.max():.2f}"
+            text += f"; design effect {low}" + (f" to {high}" if low != high else "")
         if self.simple is not None:
-            text += f"{_effect_text(self.design_effect)}; {self.df:,.0f} degrees of freedom"
+            text += f"; {self.df:,.0f} degrees of freedom"
         if self.convergence is not None:
             ended = "converged" if self.convergence.converged else "NOT converged"
             text += f" ({ended} after {number_of(self.convergence.iterations, 'iteration')})"
@@ -350,18 +351,6 @@ class Estimate(TabularResult):
 
     def shown(self) -> Table:
         return self.to_table().cut(_SHOWN)
-
-
-def _effect_text(effects: Array) -> str:
-    finite = effects[np.isfinite(effects)]
-    if not finite.size:
-        return ""
-    low, high = f"{finite.min():.2f}", f"{finite.max():.2f}"
-    return f"; design effect {low}" + (f" to {high}" if low != high else "")
-
-
-def _same(score: ScoreTest) -> ScoreTest:
-    return score
 
 
 def _covariance_part(whole: Estimate, positions: Index) -> Array:
@@ -379,6 +368,14 @@ def _scaled_covariance(share: Estimate, span: float) -> Array:
 
 def _scaled_interval(share: Estimate, low: float, span: float, level: float) -> Interval:
     return Interval(*(low + span * limit for limit in share.interval(level)))
+
+
+def plot_estimates(estimates: Sequence[Estimate], level: float, shares: bool = False) -> Figure:
+    """A panel per estimate; with `shares`, all are shares of people. Needs the extra `plot`."""
+    with optional_imports():
+        from tacit.reconstruction import plot
+
+    return plot.plot_estimates(estimates, level, shares)
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:

@@ -59,13 +59,8 @@ def plot_estimates(estimates: Sequence[Estimate], level: float, shares: bool = F
     same_scale = len(set(is_share)) == 1
     height = 1.0 + sum(0.55 + 0.3 * n for n in rows)
     figure = Figure(figsize=(6.4, height), layout="constrained")
-    grid = figure.subplots(
-        n_panels,
-        1,
-        sharex="all" if same_scale else "none",
-        squeeze=False,
-        height_ratios=[n + 0.6 for n in rows],
-    )
+    heights = [n + 0.6 for n in rows]
+    grid = figure.subplots(n_panels, 1, sharex=same_scale, squeeze=False, height_ratios=heights)
     panels = list(grid[:, 0])
     for axes, estimate, share in zip(panels, shown, is_share, strict=True):
         _draw(axes, estimate, level, 100.0 if share else 1.0)

@@ -13,7 +13,6 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.conditions import answers_of, impossible_cells
 from tacit.core.design import Design, check_design
-from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
@@ -21,7 +20,7 @@ from tacit.output.table import Table, TabularResult
 from tacit.reconstruction import hypotheses, tables
 from tacit.reconstruction import shares as share_functions
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
-from tacit.reconstruction.estimate import Estimate, OnDemand, linear_estimate
+from tacit.reconstruction.estimate import Estimate, OnDemand, linear_estimate, plot_estimates
 from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
 from tacit.reconstruction.fit import coding_warning, design_fit
 from tacit.reconstruction.hypotheses import Hypothesis, Independence, TestMethod, pearson
@@ -372,9 +371,6 @@ class Reconstruction(TabularResult):
         Needs the extra `plot`.
         """
         names = self.design.schema.names if attributes is None else self._names(attributes)
-        with optional_imports():
-            from tacit.reconstruction.plot import plot_estimates
-
         return plot_estimates([self.table(name) for name in names], level)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

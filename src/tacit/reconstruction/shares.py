@@ -92,8 +92,7 @@ def conditional_shares(
     The table keeps its attributes. Where the estimate of P(B) is not positive, the share is not a
     number and its interval is all of [0, 1].
     """
-    shape = table.value.shape
-    groups = math.prod(shape[:given])
+    shape, groups = table.value.shape, math.prod(table.value.shape[:given])
     joint = table.value.reshape(groups, -1)
     total = joint.sum(axis=1, keepdims=True)
     total = np.where(total > 0, total, np.nan)

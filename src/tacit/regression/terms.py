@@ -379,12 +379,12 @@ def _series(columns: Mapping[str, Column]) -> dict[str, Any]:
     """Columns as pandas takes them."""
     import pandas as pd
 
-    return {
-        name: column.values
-        if isinstance(column, NumberColumn)
-        else pd.Categorical.from_codes(column.codes, categories=list(column.categories))
-        for name, column in columns.items()
-    }
+    def series(column: Column) -> Any:
+        if isinstance(column, NumberColumn):
+            return column.values
+        return pd.Categorical.from_codes(column.codes, categories=list(column.categories))
+
+    return {name: series(column) for name, column in columns.items()}
 
 
 def _constants(
