@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -13,53 +14,46 @@ from tacit.studio.guess_limits import Guess
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
 
-WRONG = "Name or password is wrong."
+WRONG = Refusal("wrong", 403, "Name or password is wrong.")
 OTHER_WAYS = (
-    "A device on which you have signed in before, and a passkey, need not wait for strangers."
+    " A device on which you have signed in before, and a passkey, need not wait for strangers."
 )
 PASSKEY_SCRIPT = "passkeys.js"
 
 
-def show_set_up(visit: PageVisit) -> Response:
+def show_set_up(visit: PageVisit, problem: str | None = None, status: int = 200) -> Response:
     """The form of a one-time link."""
-    works = visit.studio.accounts.link_works(visit.request.path_params["token"])
-    return visit.page("set_up.html", 200 if works else 404, works=works, problem=None)
+    token = visit.request.path_params["token"]
+    works = problem is not None or visit.studio.accounts.link_works(token)
+    return visit.page("set_up.html", status if works else 404, works=works, problem=problem)
 
 
 def set_up(visit: PageVisit) -> Response:
     """Make an account and sign in."""
     token, password = visit.request.path_params["token"], visit.text("password")
-    try:
-        if password != visit.text("again"):
-            raise DataError("the two passwords differ; type the same one twice")
-        account = visit.studio.accounts.create(token, visit.text("name"), password)
-    except DataError as error:
-        return visit.page("set_up.html", 400, works=True, problem=str(error))
+    if password != visit.text("again"):
+        raise DataError("the two passwords differ; type the same one twice")
+    account = visit.studio.accounts.create(token, visit.text("name"), password)
     if account is None:
-        return visit.page("set_up.html", 404, works=False, problem=None)
+        return show_set_up(visit)
     inviter = next(row.invited_by for row in visit.studio.accounts.all() if row.id == account.id)
     note = "" if inviter is None else f"invited by {inviter}"
     visit.studio.accounts.record(account.name, "account made", note)
     return signed_in(visit, account)
 
 
-def show_sign_in(visit: PageVisit) -> Response:
+def show_sign_in(visit: PageVisit, problem: str | None = None, status: int = 200) -> Response:
     """The form to sign in."""
-    return visit.page("sign_in.html", script=PASSKEY_SCRIPT, problem=None)
+    return visit.page("sign_in.html", status, PASSKEY_SCRIPT, problem=problem)
 
 
 def sign_in(visit: PageVisit) -> Response:
     """Begin a session; after failures, the next try has to wait."""
     name = visit.text("name")
-    guess = _guess(visit, name)
-    try:
-        account = _with_password(visit, guess, name, visit.text("password"))
-    except RefusalError as error:
-        problem = str(error) if guess.device else f"{error} {OTHER_WAYS}"
-        return visit.page("sign_in.html", 429, PASSKEY_SCRIPT, problem=problem)
+    account = _with_password(visit, _guess(visit, name), name, visit.text("password"))
     if account is None:
         visit.studio.accounts.record_failed_sign_in(name)
-        return visit.page("sign_in.html", 403, PASSKEY_SCRIPT, problem=WRONG)
+        raise RefusalError(WRONG)
     visit.studio.accounts.record(account.name, "signed in")
     return signed_in(visit, account)
 
@@ -79,16 +73,16 @@ def _guess(visit: PageVisit, name: str) -> Guess:
 
 def _with_password(visit: PageVisit, guess: Guess, name: str, password: str) -> Account | None:
     """The account, if the password is right; refused after many failures."""
-    _require_no_wait(visit.studio.guesses.begin(guess))
+    _require_no_wait(visit.studio.guesses.begin(guess), "" if guess.device else OTHER_WAYS)
     account = visit.studio.accounts.check_password(name, password)
     if account is not None:
         visit.studio.guesses.succeeded(guess)
     return account
 
 
-def _require_no_wait(seconds: float) -> None:
+def _require_no_wait(seconds: float, hint: str = "") -> None:
     if seconds > 0:
-        words = f"Too many failed tries. Wait {seconds:.0f} seconds, then try again."
+        words = f"Too many failed tries. Wait {seconds:.0f} seconds, then try again.{hint}"
         raise RefusalError(Refusal("too-many", 429, words))
 
 
@@ -109,15 +103,12 @@ def sign_out(visit: PageVisit) -> Response:
 
 
 def show_account(
-    visit: PageVisit, secret: str | None = None, problem: str | None = None, status: int = 400
+    visit: PageVisit, secret: str | None = None, problem: str | None = None, status: int = 200
 ) -> Response:
-    """The own account: password and tokens; `secret` is a new token, shown once.
-
-    `status` is that of a page with a problem.
-    """
+    """The own account: password and tokens; `secret` is a new token, shown once."""
     return visit.page(
         "account.html",
-        status if problem else 200,
+        status,
         PASSKEY_SCRIPT,
         tokens=visit.studio.accounts.tokens(visit.person.id),
         surveys=visit.studio.surveys(visit.person),
@@ -129,14 +120,10 @@ def show_account(
 
 def change_password(visit: PageVisit) -> Response:
     """Set a new password; every session ends, and a new one begins."""
-    try:
-        if not _own_password(visit, visit.text("old")):
-            visit.record("password not changed")
-            return show_account(visit, problem="The old password is wrong.")
-        visit.studio.accounts.change_password(visit.person.id, visit.text("new"))
-    except (DataError, RefusalError) as error:
-        status = 429 if isinstance(error, RefusalError) else 400
-        return show_account(visit, problem=str(error), status=status)
+    if not _own_password(visit, visit.text("old")):
+        visit.record("password not changed")
+        raise DataError("The old password is wrong.")
+    visit.studio.accounts.change_password(visit.person.id, visit.text("new"))
     visit.record("password changed")
     return signed_in(visit, visit.person, RedirectResponse("/account", 303))
 
@@ -204,20 +191,20 @@ def revoke_invitation(visit: PageVisit) -> None:
     visit.record("invitation revoked", visit.survey.title)
 
 
-def show_accounts(visit: PageVisit, problem: str | None = None) -> Response:
+def show_accounts(visit: PageVisit, problem: str | None = None, status: int = 200) -> Response:
     """All accounts, and the invitations to all surveys."""
     surveys = {survey.survey.fingerprint: survey for survey in visit.studio.store.published()}
     invitations = visit.studio.accounts.invitations()
     return visit.page(
         "accounts.html",
-        400 if problem else 200,
+        status,
         accounts=visit.studio.accounts.all(),
         invitations=[(i, surveys[i.survey]) for i in invitations if i.survey in surveys],
         problem=problem,
     )
 
 
-def change_account(visit: PageVisit) -> Response:
+def change_account(visit: PageVisit) -> None:
     """Disable or enable an account, or make it an administrator or no longer one."""
     people, number = visit.studio.accounts, visit.request.path_params["number"]
     names = {row.id: row.name for row in people.all()}
@@ -233,12 +220,8 @@ def change_account(visit: PageVisit) -> Response:
     if action not in changes:
         raise DataError(unknown("action", action, changes))
     change, value, words = changes[action]
-    try:
-        change(number, value)
-    except DataError as error:
-        return show_accounts(visit, str(error))
+    change(number, value)
     visit.record(words, names[number])
-    return RedirectResponse("/accounts", 303)
 
 
 def show_audit(visit: PageVisit) -> Response:
@@ -320,21 +303,22 @@ def _site_origin(visit: PageVisit) -> SiteOrigin:
 _SURVEY, _NUMBER = "/surveys/{survey}", "{number:int}"
 _TOKEN, _PASSKEY = f"/account/tokens/{_NUMBER}", f"/account/passkeys/{_NUMBER}"
 _MEMBERS, _REVOKE = f"{_SURVEY}/members", f"{_SURVEY}/invitations/{_NUMBER}/revoke"
+_change_accounts = partial(PageRoute, then="/accounts", again=show_accounts)
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/set-up/{token}", Right.EVERYONE, show_set_up),
-    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, set_up),
+    PageRoute("POST", "/set-up/{token}", Right.EVERYONE, set_up, again=show_set_up),
     PageRoute("GET", "/sign-in", Right.EVERYONE, show_sign_in),
-    PageRoute("POST", "/sign-in", Right.EVERYONE, sign_in),
+    PageRoute("POST", "/sign-in", Right.EVERYONE, sign_in, again=show_sign_in),
     PageRoute("POST", "/sign-out", Right.PERSON, sign_out),
     PageRoute("GET", "/account", Right.PERSON, show_account),
-    PageRoute("POST", "/account/password", Right.PERSON, change_password),
+    PageRoute("POST", "/account/password", Right.PERSON, change_password, again=show_account),
     PageRoute("POST", "/account/tokens", Right.PERSON, issue_token),
     PageRoute(
         "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token, then="/account"
     ),
     PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
-    PageRoute("POST", "/accounts/{number:int}", Right.ADMINISTRATOR, change_account),
+    _change_accounts("POST", f"/accounts/{_NUMBER}", Right.ADMINISTRATOR, change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
     PageRoute("GET", _MEMBERS, Role.OWNER, show_members),
     PageRoute("POST", _MEMBERS, Role.OWNER, change_members),

@@ -424,8 +424,9 @@ class PageRoute:
     """A method and an address, the right it needs, and what answers.
 
     Forms that lead to another page have its address in `then`; `made` in it is what the handler
-    returns. The API description says the rest: the names of the schemas of the answer and of what
-    is sent, the status of the answer, and the parameters after the question mark.
+    returns. `again` shows the page of the form with what is wrong. The API description says the
+    rest: the names of the schemas of the answer and of what is sent, the status of the answer, and
+    the parameters after the question mark.
     """
 
     method: str
@@ -439,10 +440,16 @@ class PageRoute:
     optional: tuple[str, ...] = ()
     longest: int = LONGEST_FORM
     then: str = ""
+    again: Callable[..., Response] | None = None
 
     def answered(self, visit: PageVisit) -> Response:
         """The response to a visit."""
-        made = self.handler(visit)
+        try:
+            made = self.handler(visit)
+        except (DataError, RefusalError) as error:
+            if self.again is None:
+                raise
+            return self.again(visit, problem=str(error), status=_refusal_of(error).status)
         if isinstance(made, Response):
             return made
         if self.then:
