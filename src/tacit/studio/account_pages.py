@@ -144,9 +144,8 @@ def issue_token(visit: PageVisit) -> Response:
 
 def revoke_token(visit: PageVisit) -> None:
     """Revoke a token; it stops working at once."""
-    number = visit.request.path_params["number"]
-    if visit.studio.accounts.revoke_token(visit.person.id, number):
-        visit.record("token revoked", str(number))
+    if visit.studio.accounts.revoke_token(visit.person.id, visit.number):
+        visit.record("token revoked", str(visit.number))
 
 
 def show_members(visit: PageVisit, link: str | None = None) -> Response:
@@ -185,8 +184,7 @@ def invite(visit: PageVisit, role: Role) -> tuple[Any, str]:
 
 def revoke_invitation(visit: PageVisit) -> None:
     """Revoke an invitation; its link stops working at once."""
-    number = visit.request.path_params["number"]
-    if not visit.studio.accounts.revoke_invitation(number, visit.key):
+    if not visit.studio.accounts.revoke_invitation(visit.number, visit.key):
         raise RefusalError(site.NOT_FOUND)
     visit.record("invitation revoked", visit.survey.title)
 
@@ -206,7 +204,7 @@ def show_accounts(visit: PageVisit, problem: str | None = None, status: int = 20
 
 def change_account(visit: PageVisit) -> None:
     """Disable or enable an account, or make it an administrator or no longer one."""
-    people, number = visit.studio.accounts, visit.request.path_params["number"]
+    people, number = visit.studio.accounts, visit.number
     names = {row.id: row.name for row in people.all()}
     if number not in names:
         raise RefusalError(site.NOT_FOUND)
@@ -274,9 +272,8 @@ def add_passkey(visit: PageVisit) -> Answer:
 
 def remove_passkey(visit: PageVisit) -> None:
     """Remove a passkey; it stops working at once."""
-    number = visit.request.path_params["number"]
-    if visit.studio.passkeys.remove(visit.person.id, number):
-        visit.record("passkey removed", str(number))
+    if visit.studio.passkeys.remove(visit.person.id, visit.number):
+        visit.record("passkey removed", str(visit.number))
 
 
 def passkey_sign_in_options(visit: PageVisit) -> Answer:

@@ -207,11 +207,6 @@ class Account:
     only: str | None = None
     token: int | None = None
 
-    @property
-    def by_token(self) -> bool:
-        """Whether this is a program."""
-        return self.token is not None
-
     def role(self, survey: str) -> Role | None:
         """The role for a survey; None if the account may not see it."""
         if self.only not in (None, survey):

@@ -221,7 +221,7 @@ def show_form(visit: PageVisit, part: str) -> Response:
 
 def save_form(visit: PageVisit, part: str) -> Response:
     """Save the settings, a question or a group, or move or delete a question or a group."""
-    document, number = visit.draft.document, _number(visit)
+    document, number = visit.draft.document, visit.number
     action, items = visit.form.get("action", "save"), list(document.items(part))
     if number is not None and action in ("delete", "up", "down"):
         other = number - 1 + (1 if action == "down" else -1)
@@ -243,15 +243,9 @@ def save_form(visit: PageVisit, part: str) -> Response:
     return _saved(visit, part, document.with_items(part, items))
 
 
-def _number(visit: PageVisit) -> int | None:
-    """The number of the question or group in the address; None for the settings."""
-    number: int | None = visit.request.path_params.get("number")
-    return number
-
-
 def _edited(visit: PageVisit, part: str) -> dict[str, Any]:
     """The settings, or the question or group of the address; refused if a form cannot show it."""
-    document, number = visit.draft.document, _number(visit)
+    document, number = visit.draft.document, visit.number
     data = document.data if number is None else document.item(part, number)
     if data is None:
         missing = number is not None and not 1 <= number <= len(document.items(part))
@@ -328,7 +322,7 @@ def _saved(visit: PageVisit, part: str, changed: tuple[str, list[str]]) -> Respo
     try:
         saved_text(visit, text, sent_version(visit.form))
     except DraftChangedError as error:
-        document, number = error.newest.document, _number(visit)
+        document, number = error.newest.document, visit.number
         data = document.data if number is None else document.item(part, number)
         if data is None or visit.form.get("action", "save") != "save":
             raise
@@ -342,7 +336,7 @@ def _form_page(
 ) -> Response:
     """A form with the values of the draft, or with what was entered if it was not saved."""
     newest = problem.newest if isinstance(problem, DraftChangedError) else None
-    draft, fields, number = newest or visit.draft, _fields(part, data), _number(visit)
+    draft, fields, number = newest or visit.draft, _fields(part, data), visit.number
     context = draft.document.context(data if number is not None else None)
     names = {field.name for field in fields}
     item = part if number is None else f"{part}[{number - 1}]"

@@ -69,7 +69,11 @@ class PlanForm:
         shares = shares_of_texts([part for part in self._text("prevalence").split(";") if part])
         self._check_size(shares)
         subject = self._subject(surveys)
-        given: dict[str, Any] = {name: self._number(name) for name in NUMBERS if self._text(name)}
+        texts = {name: text for name in NUMBERS if (text := self._text(name))}
+        given: dict[str, Any] = {
+            name: number_of_text(text, _WORDS.get(name, name.replace("_", " ")))
+            for name, text in texts.items()
+        }
         sizes = {"prevalence": shares, "categories": self._categories}
         given |= {name: text for name in ("by", "attribute") if (text := self._text(name))}
         planned = plan(subject, n=self._whole("n"), **sizes, **given)
@@ -136,9 +140,6 @@ class PlanForm:
         if len(text) > _LONGEST or _HUGE.search(text):
             raise DataError(f"{name}: too long, or a number with too many digits")
         return text
-
-    def _number(self, name: str) -> float:
-        return number_of_text(self._text(name), _WORDS.get(name, name.replace("_", " ")))
 
     def _whole(self, name: str) -> int | None:
         text = self._text(name).replace(",", "")

@@ -107,7 +107,9 @@ class Releases:
         if not lock.acquire(blocking=before is None):
             return before
         try:
-            release = self._newest(survey)
+            if not self._path(survey, _FINAL).exists():
+                self._make_due(survey)
+            release = self._stored(survey, _FINAL) or self._stored(survey, _SHOWN)
             if release is not None:
                 self._newest_of[survey.slug] = release
             return release
@@ -147,11 +149,6 @@ class Releases:
                 self._kept.pop(self._path(survey, ending), None)
             for path in self._folder.glob(f"{survey.survey.fingerprint}*"):
                 path.unlink(missing_ok=True)
-
-    def _newest(self, survey: Published) -> Release | None:
-        if not self._path(survey, _FINAL).exists():
-            self._make_due(survey)
-        return self._stored(survey, _FINAL) or self._stored(survey, _SHOWN)
 
     def _make_due(self, survey: Published) -> None:
         """Write the next release if it is due: the final one, or one for an open survey."""

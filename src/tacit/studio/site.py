@@ -110,7 +110,7 @@ def check_right(request: Request, needs: Right | Role, account: Account | None, 
     `key` is the fingerprint of the survey in the address, or the key of the draft; empty if there
     is none. A survey that the account has no role for does not exist for it.
     """
-    by_token = account is not None and account.by_token
+    by_token = account is not None and account.token is not None
     if request.method not in SAFE_METHODS and not by_token and from_other_site(request):
         raise RefusalError(OTHER_SITE)
     if needs is Right.EVERYONE:
@@ -132,10 +132,10 @@ def has_right(account: Account, needs: Right) -> bool:
     """Whether somebody who is signed in has a right that is not a role."""
     whole = account.most is Role.OWNER and account.only is None
     rights = {
-        Right.PERSON: not account.by_token,
+        Right.PERSON: account.token is None,
         Right.AUTHOR: whole,
         Right.PUBLISHER: whole and account.administrator,
-        Right.ADMINISTRATOR: account.administrator and not account.by_token,
+        Right.ADMINISTRATOR: account.administrator and account.token is None,
     }
     return rights.get(needs, True)
 
@@ -351,6 +351,11 @@ class PageVisit:
     def networks(self) -> tuple[Prefix, ...]:
         """The networks of a visitor: an IPv4 address, or a /48 and a /64 of IPv6."""
         return prefixes(self.request.client.host if self.request.client else "")
+
+    @property
+    def number(self) -> Any:
+        """The number in the address; None if there is none."""
+        return self.request.path_params.get("number")
 
     @property
     def person(self) -> Account:
