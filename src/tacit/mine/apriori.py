@@ -66,27 +66,21 @@ class ItemList:
     def __len__(self) -> int:
         return len(self.code)
 
-    @property
-    def n_attributes(self) -> int:
-        """How many attributes have items; no itemset is longer."""
-        return len(np.unique(self.attribute))
-
     @cached_property
     def numbers(self) -> list[int]:
-        """How many itemsets of length 0, 1, 2, ... there can be, whatever the records."""
-        totals = [1]
-        for n_items in np.unique(self.attribute, return_counts=True)[1].tolist():
-            longer = [0, *(n_items * n for n in totals)]
-            totals = [a + b for a, b in zip([*totals, 0], longer, strict=True)]
-        return totals
+        """How many itemsets of length 0, 1, 2, ... there can be, whatever the records.
+
+        They are the coefficients of the product of 1 + n x over the attributes, which have n items.
+        """
+        product: Any = np.ones(1, object)  # numbers may not fit a word
+        for n in np.unique(self.attribute, return_counts=True)[1].tolist():
+            product = np.convolve(product, np.array([1, n], object))
+        return list(product)
 
     def labels(self, itemset: Iterable[int]) -> dict[str, Label]:
         """Attribute and category of each item."""
-        labels = {}
-        for item in itemset:
-            attribute = self.schema.attributes[self.attribute[item]]
-            labels[attribute.name] = attribute.categories[self.code[item]]
-        return labels
+        items = [(self.schema.attributes[self.attribute[i]], self.code[i]) for i in itemset]
+        return {attribute.name: attribute.categories[code] for attribute, code in items}
 
     def events(self, itemsets: Index) -> Events:
         """The event of each itemset (itemsets x items)."""
@@ -524,6 +518,13 @@ def words(items: Mapping[str, Label]) -> str:
     return ", ".join(f"{name} = {label}" for name, label in items.items())
 
 
+def figure_columns(name: str, value: Array, stderr: Array, limits: Interval) -> dict[str, Any]:
+    """Estimates, standard errors and limits as columns."""
+    names = (name, f"{name}_stderr", f"{name}_lower", f"{name}_upper")
+    columns = (value, stderr, *limits)
+    return {key: column.tolist() for key, column in zip(names, columns, strict=True)}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Itemsets(TabularResult):
     """Frequent itemsets, shortest first, and what `association_rules` needs; prints as a table.
@@ -575,8 +576,7 @@ class Itemsets(TabularResult):
         for sets in self.found:
             levels.append(supports.level(sets))
             supports.keep(np.ones(len(sets), bool))
-        moments = joined(NO_SETS, levels)
-        return replace(self, estimated=supports, moments=moments)
+        return replace(self, estimated=supports, moments=joined(NO_SETS, levels))
 
     def __len__(self) -> int:
         return len(self.support)
@@ -595,14 +595,11 @@ class Itemsets(TabularResult):
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """The table as columns; itemsets in words."""
-        lower, upper = self.support_interval(level)
+        limits = self.support_interval(level)
         return {
             "itemset": [words(labels) for labels in self._labels],
             "length": [len(labels) for labels in self._labels],
-            "support": self.support.tolist(),
-            "support_stderr": self.support_stderr.tolist(),
-            "support_lower": lower.tolist(),
-            "support_upper": upper.tolist(),
+            **figure_columns("support", self.support, self.support_stderr, limits),
         }
 
     def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
@@ -680,11 +677,12 @@ def itemsets(
     for g in np.unique(sets.items.group):  # no set needs all groups at once
         design.channel(design.groups[g].attributes).require_reconstructable()
     supports = supports_of(ReportWeights(patterns, design), sets)
-    longest = _longest(supports, sets.items, max_length)
-    shares = shares_of_lengths(range(1, longest + 1), sets.items.numbers)
-    possible = sum(sets.items.numbers[1 : longest + 1])
+    numbers = sets.items.numbers
+    longest = _longest(supports, len(numbers) - 1, max_length)
+    lengths, possible = range(1, longest + 1), sum(numbers[1 : longest + 1])
+    shares = shares_of_lengths(lengths, numbers)
     floor, levels, tested = least * (1 - least) / supports.n_records, [], 0
-    for length in range(1, longest + 1):
+    for length in lengths:
         candidates = sets.candidates()
         if not len(candidates):
             break
@@ -702,16 +700,16 @@ def itemsets(
     return Itemsets(design, sets, supports, supports, moments, least, longest, control, tested)
 
 
-def _longest(supports: Supports, items: ItemList, max_length: int | None) -> int:
-    """The largest length that is mined."""
+def _longest(supports: Supports, n_attributes: int, max_length: int | None) -> int:
+    """The largest length that is mined; sets have at most one item of each attribute."""
     if isinstance(supports, ExactSupports):
-        return min(max_length or items.n_attributes, items.n_attributes)
+        return min(max_length or n_attributes, n_attributes)
     if max_length is not None and max_length > LONGEST:
         raise DataError(
             f"max_length is at most {LONGEST} for disguised records, got {max_length}: "
             "noise grows with each item"
         )
-    return min(max_length or LONGEST, items.n_attributes)
+    return min(max_length or LONGEST, n_attributes)
 
 
 def _within(tell: Progress, length: int) -> Progress:

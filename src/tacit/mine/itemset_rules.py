@@ -199,12 +199,11 @@ class AssociationRules(TabularResult):
 
     def numbers(self, level: float = 0.95) -> dict[str, list[float]]:
         """Support, confidence and lift, each with its standard error and limits, as columns."""
-        columns: dict[str, list[float]] = {}
+        columns: dict[str, Any] = {}
         numbers = self.figures.estimates
-        for name, (lower, upper) in self.figures.intervals(level).items():
-            columns[name] = numbers[name].tolist()
-            columns[f"{name}_stderr"] = numbers[f"{name}_stderr"].tolist()
-            columns[f"{name}_lower"], columns[f"{name}_upper"] = lower.tolist(), upper.tolist()
+        for name, limits in self.figures.intervals(level).items():
+            stderr = numbers[f"{name}_stderr"]
+            columns |= apriori.figure_columns(name, numbers[name], stderr, limits)
         return columns | {"conditions_support": numbers["conditions_support"].tolist()}
 
     def columns(self, level: float = 0.95) -> dict[str, list[Any]]:

@@ -122,17 +122,6 @@ class ClassProfiles:
         )
         return Table(("attribute", "category", *classes), rows, title, "ll" + "r" * len(classes))
 
-    def notes(self) -> list[str]:
-        """What the reports do not determine."""
-        shares = self.shares()
-        notes = [
-            f"the share of class {c} is within two standard errors of 0"
-            for c in np.flatnonzero(shares.value < 2 * shares.stderr)
-        ]
-        if np.isnan(np.diagonal(self.covariance)).any():
-            notes.append("the reports do not determine all profiles; their errors are unknown")
-        return notes
-
     def _estimate(
         self, value: Array, cells: slice, attributes: tuple[Attribute, ...], name: str
     ) -> Estimate:
@@ -484,7 +473,12 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
                     notes.append(f"BIC chooses {chosen}, the held-out likelihood {held_out}")
                 if len(self.classes_) == MOST_CLASSES:
                     notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
-        return notes + self.profiles_.notes()
+        shares, errors = self.profiles_.shares(), np.diagonal(self.profiles_.covariance)
+        small = np.flatnonzero(shares.value < 2 * shares.stderr)
+        notes += [f"the share of class {c} is within two standard errors of 0" for c in small]
+        if np.isnan(errors).any():
+            notes.append("the reports do not determine all profiles; their errors are unknown")
+        return notes
 
     def shown(self) -> Table:
         """Shares and profiles."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: How many log-odds a summary has.
 STRONGEST = 10
+_NUMBERS = ("estimate", "stderr", "lower", "upper")
 
 
 def classifier_summary(kind: str, model: Miner, level: float, **others: Any) -> dict[str, Any]:
@@ -55,13 +56,12 @@ def strongest_log_odds(model: NaiveBayes, level: float) -> list[dict[str, Any]]:
     cells = []
     for name in model.features_.names:
         estimate = model.log_odds(name)
-        classes, categories = zip(*estimate.cells(), strict=True)
         columns = estimate.columns(level)
-        numbers = [columns[key] for key in ("estimate", "stderr", "lower", "upper")]
-        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
-        rows = zip(classes, [name] * len(classes), categories, *numbers, strict=True)
+        numbers = zip(*(columns[key] for key in _NUMBERS), strict=True)
         used = name not in model.parameters_.unused
-        cells += [dict(zip(names, row, strict=True), used=used) for row in rows]
+        for (c, category), row in zip(estimate.cells(), numbers, strict=True):
+            cell = {"class": c, "attribute": name, "category": category}
+            cells.append(cell | dict(zip(_NUMBERS, row, strict=True), used=used))
     shown = [c for c in cells if len(model.classes_) > 2 or c["class"] != model.classes_[0]]
     return heapq.nlargest(STRONGEST, shown, key=_strength)
 
