@@ -37,11 +37,7 @@ def estimate(
         help="Within groups: attributes or other columns of DATA, separated by commas, for "
         "tables; a condition such as income=high for --where.",
     ),
-    method: str = Option(
-        "restricted",
-        metavar="|".join(METHODS),
-        help=_METHODS_HELP,
-    ),
+    method: str = Option("restricted", metavar="|".join(METHODS), help=_METHODS_HELP),
     bounds: bool = Option(
         False,
         "--bounds",

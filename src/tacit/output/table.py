@@ -13,7 +13,7 @@ from typing import Any
 from tacit.output.number_text import decimals, number_of
 
 #: The two ends of an interval, as `number_text.span` writes them.
-_SPAN = re.compile(r"(\S+) \.\. (\S+)")
+_SPAN = re.compile(r"\A(\S+) \.\. (\S+)\Z")
 #: What begins a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 #: Signs that Markdown, with tables and mathematics, would not show as they are.
@@ -86,9 +86,8 @@ class Table:
         css = ' class="cards"' if cards else ""
         title = f"<caption>{_html_lines(self.title)}</caption>" if self.title else ""
         note = f"<p>{_html_lines(self.note)}</p>" if self.note else ""
-        return (
-            f"<table{css}>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
-        )
+        body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+        return f"<table{css}>{title}{body}</table>{note}"
 
     def csv(self) -> str:
         """Heads and cells as CSV, numbers with all their digits.
@@ -145,18 +144,15 @@ class Table:
             return "\n".join(table)
         caption = [rf"\caption{{{_latex(self.title)}}}"] if self.title else []
         notes = [rf"\par\footnotesize {_latex(line)}" for line in self.note.splitlines()]
-        return "\n".join(
-            [r"\begin{table}", r"\centering", *caption, *table, *notes, r"\end{table}"]
-        )
+        begin, end = [r"\begin{table}", r"\centering"], [r"\end{table}"]
+        return "\n".join(begin + caption + table + notes + end)
 
     def _bracketed(self, escaped: Callable[[str], str]) -> list[list[str]]:
         """The cells as escaped text; intervals in brackets."""
         return [
             [
-                _SPAN.sub(r"[\1, \2]", cell) if side == "r" and _SPAN.fullmatch(cell) else cell
-                for cell, side in zip(
-                    (escaped(cell_text(cell)) for cell in row), self.align, strict=True
-                )
+                _SPAN.sub(r"[\1, \2]", text) if side == "r" else text
+                for text, side in zip(map(escaped, map(cell_text, row)), self.align, strict=True)
             ]
             for row in self.rows
         ]
