@@ -7,7 +7,6 @@ all three give without a loop over records. This module does not use schemas.
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -196,10 +195,8 @@ def distinct(array: Any) -> Distinct:
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
-    values = [
-        None if isinstance(value, float) and math.isnan(value) else value
-        for value in encoded.dictionary.to_pylist()
-    ]
+    values = encoded.dictionary.to_pylist()
+    values = [None if value != value else value for value in values]  # NaN is not itself
     positions = encoded.indices.cast(pa.int32())
     if positions.null_count:
         positions = positions.fill_null(len(values))

@@ -159,9 +159,8 @@ def _codes_by_number(column: Any, attribute: Attribute) -> npt.NDArray[np.intege
         return values
     lookup = np.array([UNKNOWN if code is None else code for code in codes_of_values], np.int32)
     unsigned = np.dtype(f"u{values.dtype.itemsize}")
-    codes: npt.NDArray[np.int32] = lookup[
-        values.view(unsigned) - np.array(low, values.dtype).view(unsigned)
-    ]
+    lowest = np.array(low, values.dtype).view(unsigned)
+    codes: npt.NDArray[np.int32] = lookup[values.view(unsigned) - lowest]
     return None if None in codes_of_values and codes.min() < 0 else codes
 
 

@@ -310,11 +310,11 @@ class Schema:
         attributes = []
         for name in records.columns:
             column, bin_it = frames.column(records, name), f"pass bins={{{name!r}: quantiles(5)}}"
-            attributes.append(
-                _binned(name, column, rules[name], missing)
-                if name in rules
-                else _listed(name, column, missing, max_categories, f"{bin_it} {_FROM_HERE}")
-            )
+            advice = f"{bin_it} {_FROM_HERE}"
+            if name in rules:
+                attributes.append(_binned(name, column, rules[name], missing))
+            else:
+                attributes.append(_listed(name, column, missing, max_categories, advice))
         return cls(attributes)
 
 

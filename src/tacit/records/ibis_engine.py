@@ -137,9 +137,8 @@ class SparkRecords(IbisRecords):
     def total(self, table: BlockTable) -> npt.NDArray[Any]:
         with self._running():
             frame = self._table.get_backend()._session.sql(self._query)
-            parts = frame.mapInArrow(
-                queries.PartTotals(table, self.schema), "part binary"
-            ).collect()
+            totals = queries.PartTotals(table, self.schema)
+            parts = frame.mapInArrow(totals, "part binary").collect()
         if not parts:
             raise DataError(NO_RECORDS)
         if any(part[0] is None for part in parts):

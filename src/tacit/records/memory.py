@@ -79,10 +79,8 @@ def grouped(codes: Codes, schema: Schema, table: Any) -> PatternsBy:
         pa.array(column.values, field.type).take(pa.array(positions))
         for column, positions, field in zip(columns, joint.T[width:], table.schema, strict=True)
     ]
-    return PatternsBy(
-        PatternTable(schema, joint[:, :width], counts),
-        pa.table(values, names=table.column_names),
-    )
+    others = pa.table(values, names=table.column_names)
+    return PatternsBy(PatternTable(schema, joint[:, :width], counts), others)
 
 
 def numbers_if_possible(table: Any) -> Any:

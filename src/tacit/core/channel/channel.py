@@ -208,15 +208,13 @@ class ReplacementChannel(Channel):
             position, *codes = target
             first, second = (self.drawn.smallest_with(position, code) for code in codes)
             pairs = [(first, second)]
-        theta, off = self.theta, 1 - self.theta
-        return [
-            [
-                (theta + off * first, off * first),
-                (off * second, theta + off * second),
-                (off * (1 - first - second),) * 2,
-            ]
-            for first, second in pairs
-        ]
+        theta, off, experiments = self.theta, 1 - self.theta, []
+        for a, b in pairs:
+            rest = off * (1 - a - b)
+            experiments.append(
+                [(theta + off * a, off * a), (off * b, theta + off * b), (rest, rest)]
+            )
+        return experiments
 
     @property
     def condition(self) -> float:
@@ -297,13 +295,10 @@ class AgreementChannel(Channel):
         alone = 1 - theta - off - both
         experiments = [[(theta, off), (off, theta), (alone, none), (none, alone), (both, both)]]
         if len(sizes) > 1:
-            shared = min(
-                (1 - theta)
-                * math.prod(Fraction(k - 2, k - 1) for j, k in enumerate(sizes) if j != i)
-                for i in range(len(sizes))
-                if target is None or i != target[0]
-            )
-            experiments.append(erasure(shared))
+            alike = [Fraction(k - 2, k - 1) for k in sizes]
+            agreeing = [i for i in range(len(sizes)) if target is None or i != target[0]]
+            shared = min(math.prod(alike[:i] + alike[i + 1 :]) for i in agreeing)
+            experiments.append(erasure((1 - theta) * shared))
         return experiments
 
     @property

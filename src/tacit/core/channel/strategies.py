@@ -87,18 +87,12 @@ class Differ(Strategy):
     units: tuple[Unit, ...]
 
     def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
-        shapes = [tuple(sizes[i] for i in unit) for unit in self.units]
-        return [
-            Redraw(unit, shape, unit, shape, _another(shape))
-            for unit, shape in zip(self.units, shapes, strict=True)
-        ]
+        shapes = {unit: tuple(sizes[i] for i in unit) for unit in self.units}
+        return [Redraw(unit, shape, unit, shape, _another(shape)) for unit, shape in shapes.items()]
 
     def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
-        cells = [math.prod(sizes[i] for i in unit) for unit in self.units]
-        return [
-            UnitChannel(unit, unit, (1 - np.eye(k)) / (k - 1))
-            for unit, k in zip(self.units, cells, strict=True)
-        ]
+        cells = {unit: math.prod(sizes[i] for i in unit) for unit in self.units}
+        return [UnitChannel(unit, unit, (1 - np.eye(k)) / (k - 1)) for unit, k in cells.items()]
 
     def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
         yield weight / math.prod(math.prod(sizes[i] for i in u) - 1 for u in self.units)
@@ -112,20 +106,19 @@ class Replace(Strategy):
     distributions: tuple[Probabilities, ...]
 
     def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
-        shapes = [tuple(sizes[i] for i in unit) for unit in self.units]
-        return [
-            Redraw(unit, shape, unit, shape, _drawn(Draws([distribution]), by_truth=False))
-            for unit, shape, distribution in zip(
-                self.units, shapes, self.distributions, strict=True
+        redraws = []
+        for unit, distribution in zip(self.units, self.distributions, strict=True):
+            shape, draw = (
+                tuple(sizes[i] for i in unit),
+                _drawn(Draws([distribution]), by_truth=False),
             )
-        ]
+            redraws.append(Redraw(unit, shape, unit, shape, draw))
+        return redraws
 
     def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
         columns = [np.array(table, dtype=np.float64)[:, None] for table in self.distributions]
-        return [
-            UnitChannel(unit, unit, np.tile(column, len(column)))
-            for unit, column in zip(self.units, columns, strict=True)
-        ]
+        pairs = zip(self.units, columns, strict=True)
+        return [UnitChannel(unit, unit, np.tile(column, len(column))) for unit, column in pairs]
 
     def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
         """Of too many cells, one chance that no device can throw stands for all."""

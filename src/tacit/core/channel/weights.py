@@ -138,10 +138,8 @@ class EventMoments:
     def __mul__(self, other: EventMoments) -> EventMoments:
         mixed = [(self.inside, other.outside), (self.outside, other.inside)]
         outside = [_products(*pair) for pair in [*mixed, (self.outside, other.outside)]]
-        return EventMoments(
-            _products(self.inside, other.inside),
-            (min(low for low, _ in outside), max(high for _, high in outside)),
-        )
+        lows, highs = zip(*outside, strict=True)
+        return EventMoments(_products(self.inside, other.inside), (min(lows), max(highs)))
 
 
 #: The moments of an event whose conditions are all on undisguised attributes.
