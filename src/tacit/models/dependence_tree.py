@@ -297,20 +297,16 @@ def _edge(reports: UnitReports, tests: PairDependence, row: int, table: Array) -
     independence.
     """
     value, strength = information(table), float(tests.strength[row])
-    first, second = pair = tuple(tests.pairs[row].tolist())
+    pair = tuple(tests.pairs[row].tolist())
     frequencies = reports.frequencies(pair)
     weights = _log_ratio(table).ravel() @ reports.inverse(pair)
     linear = max(float(frequencies @ weights**2 - (frequencies @ weights) ** 2), 0.0)
     linear /= reports.n_records
     added, freedom = value * (1 - strength), max(int(tests.freedom[row]), 1)
-    return TreeEdge(
-        reports.names[first],
-        reports.names[second],
-        value * strength,
-        float(np.sqrt(linear + 2 * added**2 / freedom)),
-        float(tests.p_values[row]),
-        float(tests.adjusted[row]),
-    )
+    first, second = (reports.names[unit] for unit in pair)
+    stderr = float(np.sqrt(linear + 2 * added**2 / freedom))
+    p_values = (float(tests.p_values[row]), float(tests.adjusted[row]))
+    return TreeEdge(first, second, value * strength, stderr, *p_values)
 
 
 def _conditional(table: Array, margin: Array) -> Array:

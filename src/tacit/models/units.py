@@ -13,7 +13,7 @@ with one axis per unit also has one axis per group after a reshape.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -187,7 +187,17 @@ class UnitReports:
         self.n_records, self.counts = patterns.n_records, patterns.counts
         self.sizes, self.reports = self.layout.sizes, self.layout.reports
         self.names = [unit.names for unit in self.layout.units]
-        self.columns = list(unit_columns(self.layout, patterns.patterns))
+        #: The codes of each unit; those of a single column as they are.
+        self.columns: list[npt.NDArray[np.integer[Any]]] = []
+        places = [design.reported.index(name) for name in self.layout.channel.reported.names]
+        for group in self.layout.groups:
+            columns = [patterns.patterns[:, places[axis]] for axis in group.factor.reported_axes]
+            if group.single and len(columns) > 1:
+                codes = [column.astype(np.intp) for column in columns]
+                shape = group.factor.channel.reported_shape
+                self.columns.append(np.ravel_multi_index(codes, shape))
+            else:
+                self.columns += columns
         self._inverses: dict[tuple[int, ...], Array] = {}
         self._likely: dict[tuple[int, ...], Array] = {}
 
@@ -289,15 +299,10 @@ class UnitReports:
             inside: Array = np.full(len(table), 1 / len(table))
             if len(units) > 1:
                 inside = reduce(outer, (self.margins[u] for u in units))
-            matrix = self.layout.matrix(units)
-            table = maximise(
-                lambda p: np.maximum(matrix @ p, TINY),
-                lambda q: matrix.T @ q,
-                self.frequencies(units),
-                (1 - _INSIDE) * positive / positive.sum() + _INSIDE * inside,
-                _TOLERANCE,
-                _ITERATIONS,
-            )[0]
+            matrix, frequencies = self.layout.matrix(units), self.frequencies(units)
+            start = (1 - _INSIDE) * positive / positive.sum() + _INSIDE * inside
+            steps = (lambda p: np.maximum(matrix @ p, TINY), lambda q: matrix.T @ q)
+            table = maximise(*steps, frequencies, start, _TOLERANCE, _ITERATIONS)[0]
         self._likely[units] = table
         return table
 
@@ -307,18 +312,3 @@ class UnitReports:
         reported = frequencies > 0
         expected = self.layout.matrix(units)[reported] @ table.ravel()
         return float(frequencies[reported] @ np.log(np.maximum(expected, TINY)))
-
-
-def unit_columns(
-    layout: UnitLayout, reported: npt.NDArray[np.integer[Any]]
-) -> Iterator[npt.NDArray[np.integer[Any]]]:
-    """The codes of each unit; those of a single column as they are."""
-    schema = layout.design.reported
-    places = [schema.index(name) for name in layout.channel.reported.names]
-    for group in layout.groups:
-        columns = [reported[:, places[axis]] for axis in group.factor.reported_axes]
-        if group.single and len(columns) > 1:
-            shape = group.factor.channel.reported_shape
-            yield np.ravel_multi_index([c.astype(np.intp) for c in columns], shape)
-        else:
-            yield from columns
