@@ -241,8 +241,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """
         if self._unread_too_long(now, patience):
             self.transport.abort()
-            return
-        if now - self.since > patience and self._incomplete():
+        elif now - self.since > patience and self._incomplete():
             self._refuse(b"" if self.scope is None else _SLOW)
 
     def _unread_too_long(self, now: float, patience: float) -> bool:
@@ -278,9 +277,9 @@ class BoundedProtocol(HttpToolsProtocol):
         if self.pipeline or not (self._head_done or self._answered):
             self.cycle.keep_alive = False
             self.flow.pause_reading()
-            return
-        self.transport.write(raw)
-        self.transport.close()
+        else:
+            self.transport.write(raw)
+            self.transport.close()
 
 
 def _health_only(app: ASGIApp, refusal: http.HttpResponse) -> Any:

@@ -194,9 +194,8 @@ class Sqlite(Database):
             self._claim = self._locked()
         connection = self._held = self.engine.connect()
         self._copied = 0
-        _driver(connection).execute(
-            "SELECT count(*) FROM sqlite_master"
-        ).fetchone()  # opens the log
+        # This opens the log.
+        _driver(connection).execute("SELECT count(*) FROM sqlite_master").fetchone()
         self._file.note_open()
         self._file.note_content()
         return connection
