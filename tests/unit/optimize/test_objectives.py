@@ -44,7 +44,7 @@ def test_stacks_have_the_figures_of_their_matrices() -> None:
     one_by_one = [objectives.mse(m, normal(6), 40) for m in stack]
     assert objectives.errors(stack, normal(6), 40) == pytest.approx(one_by_one, rel=1e-8)
     one_by_one = [objectives.privacy(m, normal(6)) for m in stack]
-    assert objectives.privacies(stack, normal(6)) == pytest.approx(one_by_one, rel=1e-12)
+    assert objectives.privacy(stack, normal(6)) == pytest.approx(one_by_one, rel=1e-12)
 
 
 def test_worst_posterior_is_at_least_the_largest_prior() -> None:
