@@ -102,13 +102,11 @@ class Polytope:
     def fits(self, matrix: Array, accuracy: float, slack: float = 0.0) -> bool:
         """Whether a matrix keeps the accuracy and the bounds, up to a slack of the guards."""
         p = self.problem.p
-        if 1 - objectives.privacy(matrix, p) > accuracy * (1 + slack):
-            return False
-        if objectives.worst_posterior(matrix, p) > self.problem.cap * (1 + slack):
-            return False
-        if not self.bounded:
-            return True
-        return bool((matrix.max(axis=1) <= self.problem.ratio * matrix.min(axis=1)).all())
+        kept = 1 - objectives.privacy(matrix, p) <= accuracy * (1 + slack)
+        kept &= objectives.worst_posterior(matrix, p) <= self.problem.cap * (1 + slack)
+        if self.bounded:
+            kept &= (matrix.max(axis=1) <= self.problem.ratio * matrix.min(axis=1)).all()
+        return bool(kept)
 
 
 def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:

@@ -21,7 +21,7 @@ from tacit.core.imports import optional_imports
 from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
 from tacit.output import rounding
-from tacit.output.table import Table, TablesResult
+from tacit.output.table import TablesResult
 from tacit.privacy import report_text
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
@@ -309,9 +309,9 @@ class Report(TablesResult, PerScope[Scope]):
             text += f" Large groups by Monte Carlo: PSE and MAP {error}."
         return text + " Privacy is rounded down, risk up."
 
-    def tables(self) -> list[Table]:
-        """All tables as text: adversaries, the papers' figures, and what else was asked for."""
-        return report_text.tables(self)
+    tables = report_text.tables
+    notes = report_text.notes
+    columns = report_text.scope_columns
 
     def lead(self) -> list[str]:
         """What comes first: what is not known, sentences, warnings, what the figures rest on."""
@@ -321,17 +321,9 @@ class Report(TablesResult, PerScope[Scope]):
         warnings = [f"\nwarning: {text}" for text in self.warnings if text != first]
         return [*top, *self.sentences, *warnings, f"\n{self.basis()}"]
 
-    def notes(self) -> list[str]:
-        """What the tables mean, below them."""
-        return report_text.notes(self)
-
     def to_frame(self, backend: str | None = None) -> Any:
         """A data frame with a row for each attribute, group and the record."""
         return frame_of(self.columns(), backend)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """A column per figure, a row for each attribute, group and the record."""
-        return report_text.scope_columns(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
