@@ -104,18 +104,14 @@ def answers_of(attribute: Attribute) -> tuple[Label, ...]:
 
 def impossible_cells(conditions: Conditions, schema: Schema) -> Mask | None:
     """Which cells of a table of these attributes cannot occur; None if all can."""
-    linked = [
-        condition
-        for condition in conditions
-        if condition.attribute in schema
-        and any(name in schema for name, _ in _implied(condition, conditions))
-    ]
+    implied = {c: _implied(c, conditions) for c in conditions if c.attribute in schema}
+    linked = [c for c, answers in implied.items() if any(name in schema for name, _ in answers)]
     if not linked:
         return None
     impossible = np.zeros(schema.sizes, bool)
     for condition in linked:
         answered = _axis(schema, condition.attribute, answers_of(schema[condition.attribute]))
-        for name, labels in _implied(condition, conditions):
+        for name, labels in implied[condition]:
             if name in schema:
                 impossible |= answered & ~_axis(schema, name, labels)
         if all(name in schema for name in condition.names):
@@ -189,11 +185,9 @@ def filled(
             (holds & skipped & ~missing[:, column], f"must not be {DOES_NOT_APPLY!r}, because"),
         ):
             if wrong.any():
+                rule = f"attribute {condition.attribute!r} {what} {condition}"
                 record = f"record {first + int(wrong.argmax())} (counting from 0)"
-                raise DataError(
-                    f"attribute {condition.attribute!r} {what} {condition}; {record} contradicts "
-                    "this"
-                )
+                raise DataError(f"{rule}; {record} contradicts this")
     return codes, None if absent is None else missing
 
 

@@ -300,17 +300,14 @@ class Design:
         positions = [self.schema.index(name) for name in group.attributes]
         sizes = [a.size for a in attributes]
         reported = [a.size for a in group.coin.reported(attributes)]
-        return [
-            (
-                float(weight),
-                [
-                    unit._replace(attributes=tuple(positions[i] for i in unit.attributes))
-                    for unit in strategy.unit_channels(sizes, reported)
-                ],
-            )
-            for weight, strategy in group.coin.strategies(attributes)
-            if weight > 0
-        ]
+        decisions = []
+        for weight, strategy in group.coin.strategies(attributes):
+            if weight > 0:
+                units = strategy.unit_channels(sizes, reported)
+                places = (tuple(positions[i] for i in unit.attributes) for unit in units)
+                in_schema = zip(units, places, strict=True)
+                decisions.append((float(weight), [u._replace(attributes=p) for u, p in in_schema]))
+        return decisions
 
     def to_table(self) -> Table:
         """A row per attribute: its categories, its group and coin, and epsilon of its answer."""

@@ -211,9 +211,8 @@ class ReplacementChannel(Channel):
         theta, off, experiments = self.theta, 1 - self.theta, []
         for a, b in pairs:
             rest = off * (1 - a - b)
-            experiments.append(
-                [(theta + off * a, off * a), (off * b, theta + off * b), (rest, rest)]
-            )
+            told_apart = [(theta + off * a, off * a), (off * b, theta + off * b)]
+            experiments.append([*told_apart, (rest, rest)])
         return experiments
 
     @property

@@ -220,9 +220,8 @@ class Replacing(Coin):
 
     @property
     def remedy(self) -> str:
-        return (
-            f"its reports are draws that have next to nothing to do with the truth; {self.advice}"
-        )
+        reason = "its reports are draws that have next to nothing to do with the truth"
+        return f"{reason}; {self.advice}"
 
 
 @dataclass(frozen=True)

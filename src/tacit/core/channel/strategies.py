@@ -108,10 +108,8 @@ class Replace(Strategy):
     def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
         redraws = []
         for unit, distribution in zip(self.units, self.distributions, strict=True):
-            shape, draw = (
-                tuple(sizes[i] for i in unit),
-                _drawn(Draws([distribution]), by_truth=False),
-            )
+            shape = tuple(sizes[i] for i in unit)
+            draw = _drawn(Draws([distribution]), by_truth=False)
             redraws.append(Redraw(unit, shape, unit, shape, draw))
         return redraws
 
