@@ -27,7 +27,8 @@ from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema, text
 from tacit.errors import DataError, unknown
-from tacit.mine.argument_checks import check_positive, check_whole
+from tacit.mine import miner
+from tacit.mine.argument_checks import check_whole
 from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.models import latent_classes
@@ -488,7 +489,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         for name, least in (("n_init", 1), ("max_iter", 1), ("random_state", 0)):
             check_whole(name, getattr(self, name), least)
         for name in ("alpha", "tol"):
-            check_positive(name, getattr(self, name))
+            miner.check_positive(name, getattr(self, name))
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
         if self.n_classes is not None:

@@ -25,8 +25,7 @@ from tacit.core.arrays import Array, Mask
 from tacit.core.design import Design
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
-from tacit.mine.argument_checks import check_positive
-from tacit.mine.miner import Miner
+from tacit.mine.miner import Miner, check_positive
 from tacit.models import naive_bayes as bayes
 from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
