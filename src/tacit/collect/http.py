@@ -231,11 +231,6 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return b",".join(values) if values else None
 
 
-def wants_page(scope: Scope) -> bool:
-    """Whether the request comes from a person's browser, not from a program."""
-    return b"text/html" in (header(scope, b"accept") or b"")
-
-
 def check_framing(headers: Iterable[Header], version: str) -> None:
     """Raise NotHttp if two programs could disagree on the host or the length of a request.
 

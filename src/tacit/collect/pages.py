@@ -68,7 +68,7 @@ def error_page(
 
     The page names the survey, what is wrong, and from or until which day.
     """
-    if not http.wants_page(scope):
+    if b"text/html" not in (http.header(scope, b"accept") or b""):  # not a person's browser
         return problem.response
     language = language_of(scope, survey)
     phrases = words(language)

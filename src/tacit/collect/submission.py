@@ -288,16 +288,18 @@ class LinkCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            token = _token(await _body(scope, receive, self._config.link_rate, _LINK_LIMIT))
-            response = await self._checked(token)
+            body = await _body(scope, receive, self._config.link_rate, _LINK_LIMIT)
+            response = await self._checked(parse_object(body))
         except Refused as refused:
             response = refused.response
         except http.ClientDisconnected:
             return
         await response(scope, receive, send)
 
-    async def _checked(self, token: str) -> http.HttpResponse:
-        config, survey = self._config, self._validator.survey
+    async def _checked(self, sent: dict[str, Any]) -> http.HttpResponse:
+        config, survey, token = self._config, self._validator.survey, sent.get("token")
+        if sent.keys() != {"token"} or type(token) is not str:
+            raise Refused(http.MALFORMED, "the only key must be token, a text")
         problem = self._validator.problem(await config.state(survey), config.today())
         if problem is not None:
             raise Refused(problem)
@@ -305,11 +307,3 @@ class LinkCheck:
         if usable is None:
             raise Refused(http.UNAVAILABLE)
         return _USABLE if usable else _NOT_USABLE
-
-
-def _token(body: bytes) -> str:
-    sent = parse_object(body)
-    token = sent.get("token")
-    if sent.keys() != {"token"} or type(token) is not str:
-        raise Refused(http.MALFORMED, "the only key must be token, a text")
-    return token

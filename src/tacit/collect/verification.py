@@ -73,7 +73,12 @@ def verify(address: str) -> list[Finding]:
     files[HTML] = page
     findings = [_compared(name, files[name], expected) for name, expected in manifest().items()]
     findings += [*_headers({**files, _SURVEY: survey, **refusals}), *_strangers(page.body)]
-    return [*findings, _survey(survey, slug), *map(_refused, refusals, refusals.values())]
+    findings.append(_survey(survey, slug))
+    for name, received in refusals.items():
+        right = _is_expected(name, received.status)
+        told = "refuses what is empty" if right else f"status {received.status} for what is empty"
+        findings.append(Finding(name, right, told))
+    return findings
 
 
 def _split(address: str) -> tuple[str, str]:
@@ -142,12 +147,6 @@ def _value_problem(values: list[str], exact: str | None, pattern: str | None) ->
 def _is_expected(file: str, status: int) -> bool:
     """Whether a file was sent, or what was sent to the server was refused."""
     return 400 <= status < 500 if file in _POSTED else status == 200
-
-
-def _refused(name: str, received: _Received) -> Finding:
-    right = _is_expected(name, received.status)
-    told = "refuses what is empty" if right else f"status {received.status} for what is empty"
-    return Finding(name, right, told)
 
 
 def _strangers(html: bytes) -> Iterator[Finding]:
