@@ -234,7 +234,7 @@ _NUMBER, _SHARE = {"type": "number"}, {"type": ["number", "null"]}
 _MAYBE_TEXT, _MAYBE_WHOLE = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
 _OBJECT, _MAYBE_OBJECT = {"type": "object"}, {"type": ["object", "null"]}
 _TIME = {"type": "string", "format": "date-time"}
-_ROLES = ["viewer", "analyst", "owner"]
+_ROLES = [*Role.names()]
 
 
 def _list(items: Any) -> dict[str, Any]:

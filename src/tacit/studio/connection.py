@@ -38,9 +38,10 @@ class StudioConnection:
 
     def estimates(self, slug: str) -> Any:
         """A row per answer: its estimated share, the 95 % interval, the share of the reports."""
+        content = self._json(f"surveys/{quote(slug, safe='')}/estimates.json")
         rows = [
             {"question": question["name"], **question, **answer, "answer": answer["label"]}
-            for question in self._json(f"surveys/{_segment(slug)}/estimates.json")["questions"]
+            for question in content["questions"]
             for answer in question["answers"]
         ]
         heads = ("question", "text", "answer", "share", "low", "high", "reported")
@@ -56,7 +57,7 @@ class StudioConnection:
         from tacit.core.label_codes import native_frame
 
         end = "?labels=yes" if labels else ""
-        content = self._get(f"surveys/{_segment(slug)}/records.parquet{end}")
+        content = self._get(f"surveys/{quote(slug, safe='')}/records.parquet{end}")
         table = pyarrow.parquet.read_table(io.BytesIO(content))
         columns = dict(zip(table.column_names, table.columns, strict=True))
         return native_frame(columns, self.backend)
@@ -97,10 +98,6 @@ def connect(url: str, token: str, backend: str | None = None) -> StudioConnectio
     if not token or not token.isascii() or any(letter.isspace() for letter in token):
         raise ServiceError("the token must be that of the page Account, without spaces")
     return StudioConnection(url.rstrip("/"), token, backend)
-
-
-def _segment(slug: str) -> str:
-    return quote(slug, safe="")
 
 
 def _reason(error: HTTPError) -> str:

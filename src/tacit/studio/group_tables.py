@@ -86,29 +86,23 @@ class GroupTable:
     def to_dict(self) -> dict[str, Any]:
         """Cells, comparisons and test, JSON-ready; hidden and infinite numbers are None."""
 
-        def named(group: GroupLabels, answer: Any) -> dict[str, Any]:
+        def entry(group: GroupLabels, cell: Any, number: str) -> dict[str, Any]:
             layer = str(group[0]) if len(group) > 1 else None
-            return {"layer": layer, "column": str(group[-1]), "row": str(answer)}
+            names = {"layer": layer, "column": str(group[-1]), "row": str(cell.answer)}
+            return names | {name: getattr(cell, name) for name in (number, "low", "high")}
 
+        cells = [
+            entry(cell.group, cell, "share") | {"suppressed": cell.hidden} for cell in self.cells
+        ]
+        comparisons = [
+            entry(pair.first, pair, "difference") | {"against": str(pair.second[-1])}
+            for pair in self.comparisons
+        ]
         test = self.test
-        content: dict[str, Any] = finite(
-            {
-                "cells": [
-                    named(cell.group, cell.answer)
-                    | {"share": cell.share, "low": cell.low, "high": cell.high}
-                    | {"suppressed": cell.hidden}
-                    for cell in self.cells
-                ],
-                "comparisons": [
-                    named(pair.first, pair.answer)
-                    | {"against": str(pair.second[-1])}
-                    | {"difference": pair.difference, "low": pair.low, "high": pair.high}
-                    for pair in self.comparisons
-                ],
-                "test": test and {"statistic": test.statistic, "df": test.df, "p": test.pvalue},
-            }
-        )
-        return content
+        content: dict[str, Any] = {"cells": cells, "comparisons": comparisons}
+        content["test"] = test and {"statistic": test.statistic, "df": test.df, "p": test.pvalue}
+        shown: dict[str, Any] = finite(content)
+        return shown
 
 
 def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:

@@ -130,7 +130,8 @@ class _Training:
             itemsets.estimated_on(self.test), self.request.min_confidence
         )
         names = sorted({rule.attribute for rule in mined}, key=self.design.schema.index)
-        columns = without_rules(mined.columns(LEVEL), mined.sides, self.release)
+        hidden = [not _may_show_labels(self.release, {**a, **b}) for a, b in mined.sides]
+        columns = _blanked(mined.columns(LEVEL), hidden) | {"hidden": hidden}
         return {
             "summary": {"title": mined.title, "claim": mined.itemsets.claim, "rules": columns},
             "evaluation": None,
@@ -307,14 +308,6 @@ def without_log_odds(
     return rows
 
 
-def without_rules(
-    columns: Mapping[str, list[Any]], sides: Sequence[tuple[Any, Any]], release: Release
-) -> dict[str, list[Any]]:
-    """The columns of association rules without the figures of small groups."""
-    hidden = np.array([not _may_show_labels(release, {**a, **b}) for a, b in sides], dtype=bool)
-    return _blanked(columns, hidden) | {"hidden": hidden.tolist()}
-
-
 def without_small_clusters(
     profiles: Mapping[str, list[Any]], prior: Array, tables: Sequence[Array], n: int
 ) -> dict[str, list[Any]]:
@@ -341,7 +334,7 @@ def _may_show_labels(release: Release, answers: Mapping[str, Label]) -> bool:
     return may_show(release, codes)
 
 
-def _blanked(columns: Mapping[str, list[Any]], hidden: Cells) -> dict[str, list[Any]]:
+def _blanked(columns: Mapping[str, list[Any]], hidden: Iterable[bool]) -> dict[str, list[Any]]:
     """The columns of numbers with None where a row is hidden."""
     return {
         name: [

@@ -18,7 +18,7 @@ from typing import Any
 from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, unknown
 from tacit.output.json_documents import DocumentFormat, read_document
-from tacit.records import Origin, PatternTable, read_text
+from tacit.records import Origin, read_text
 from tacit.records.count_file import StoredCounts
 from tacit.studio.disclosure import answering, require_comparable
 from tacit.studio.release import FEWEST_SHOWN, Release
@@ -221,7 +221,13 @@ class ModelFolder:
             if len(list(self._of(survey).glob("*.json"))) >= MOST_MODELS:
                 raise DataError(f"a survey has at most {MOST_MODELS} models; delete one first")
             self._of(survey).mkdir(mode=0o700, parents=True, exist_ok=True)
-            stem, records = self._of(survey) / name, _complete(release)
+            stem = self._of(survey) / name
+            records = answering(release, survey.design.schema.names).counts
+            if records.n_records < FEWEST_SHOWN:
+                raise DataError(
+                    f"models need {FEWEST_SHOWN} records without a missing answer, besides a few "
+                    "that are left out"
+                )
             counts = stem.with_suffix(COUNTS)
             StoredCounts(records, Origin(survey.fingerprint, survey.title)).write(counts)
             about: dict[str, Any] = {"survey": survey.survey.fingerprint, "by": by, "made": time}
@@ -264,17 +270,6 @@ class ModelFolder:
     def _path(self, survey: Published, name: str) -> Path | None:
         valid = _NAME.fullmatch(name) is not None
         return self._of(survey) / f"{name}.json" if valid else None
-
-
-def _complete(release: Release) -> PatternTable:
-    """The records without missing answers; an error if they are too few to be shown."""
-    records = answering(release, release.survey.design.schema.names).counts
-    if records.n_records < FEWEST_SHOWN:
-        raise DataError(
-            f"models need {FEWEST_SHOWN} records without a missing answer, besides a few that are "
-            "left out"
-        )
-    return records
 
 
 def _started(job: dict[str, Any]) -> subprocess.Popen[bytes]:
