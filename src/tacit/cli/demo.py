@@ -67,7 +67,6 @@ OPTIMIZED = "age"
 UNIFORM_SHARE = 0.01
 #: The question asked over HTTP, and of how many people.
 SERVED, RESPONDENTS = "marital", 400
-SECONDS = 60.0
 
 
 def demo(
@@ -319,7 +318,7 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Rows]]:
             reported = disguise(true, published.design, np.random.default_rng(seed))
             send(address[0], published, reported)
             server.terminate()
-            server.wait(SECONDS)
+            server.wait(60)
             with open_store(str(database)) as store:
                 rec = reconstruct(store.codes(survey.fingerprint), published.design)
             return shares([SERVED], count(true, published.design.schema), rec)

@@ -33,7 +33,6 @@ AT_ONCE = 4
 _SECONDS = 60.0
 #: Seconds of waiting for a server before a message is printed.
 _PATIENCE = 3.0
-_JSON = {"Content-Type": "application/json"}
 
 
 def send(
@@ -106,7 +105,8 @@ def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
 
 def _sent(connection: HTTPConnection, published: Published, body: bytes) -> float | None:
     """None if the record was accepted, else the seconds to wait before sending it again."""
-    connection.request("POST", f"/s/{published.slug}/responses", body, _JSON)
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", f"/s/{published.slug}/responses", body, headers)
     answer: HTTPResponse = connection.getresponse()
     content = answer.read()
     if answer.status == 201:

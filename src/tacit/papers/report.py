@@ -275,7 +275,6 @@ def _text(value: object) -> str:
     return html.escape(str(value))
 
 
-PAGE = "report.html"
 #: Colours that are distinct for colour-blind readers (Okabe & Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7b5ea7", "#6b6b6b")
 MARKERS = "os^Dv"
@@ -303,7 +302,7 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", table.csv())
-    write_text(folder / PAGE, page(sections, pictures, plan))
+    write_text(folder / "report.html", page(sections, pictures, plan))
 
 
 def draw(chart: Chart) -> Figure:

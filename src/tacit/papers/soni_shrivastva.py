@@ -118,10 +118,9 @@ def _checks(rows: Rows) -> list[report.Check]:
     checks = []
     for groups, measured in REFERENCE.items():
         row = experiments.most_repeated(rows, groups=groups, theta=HELD, tree="ID3")
-        what, doubt = f"ID3, literal, theta {HELD:g}, {_groups(groups)}", experiments.doubt(row)
-        checks.append(
-            report.Check(what, row["mean"], None, measured, experiments.NEAR, why + doubt)
-        )
+        what = f"ID3, literal, theta {HELD:g}, {_groups(groups)}"
+        reason = why + experiments.doubt(row)
+        checks.append(report.Check(what, row["mean"], None, measured, experiments.NEAR, reason))
     return checks
 
 
