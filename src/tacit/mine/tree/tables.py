@@ -742,16 +742,9 @@ MEMORY = 1 << 26
 _HIT, _MISS, _ALL = 0, 1, 2
 
 
-class Transition(NamedTuple):
-    """Reports of a cell, by hit or miss, that a condition moves from one state to another.
-
-    `first`: only the first condition on the group does.
-    """
-
-    before: int
-    side: int
-    after: int
-    first: bool = False
+#: Reports of a cell, by hit or miss, that a condition moves from one state to another: the state
+#: before, the side, the state after, and whether only the first condition on the group does.
+Transition = tuple[int, int, int, bool]
 
 
 def settled_state(group: GroupWeights) -> int:
@@ -762,13 +755,14 @@ def settled_state(group: GroupWeights) -> int:
 
 def transitions(group: GroupWeights) -> list[Transition]:
     """What a condition does to the cells of a group."""
-    states, settled, moves = _states(group), settled_state(group), []
+    states, settled = _states(group), settled_state(group)
+    moves: list[Transition] = []
     for side, hit in ((_HIT, True), (_MISS, False)):
         after = group.step(states, group.attributes[0], np.full(len(states), hit))
         live = np.flatnonzero(~group.dropped(after) & (after != settled))
-        moves += [Transition(int(s), side, int(after[s])) for s in live]
+        moves += [(int(s), side, int(after[s]), False) for s in live]
     if settled != NONE:
-        moves += [Transition(0, _ALL, settled, first=True), Transition(settled, _ALL, settled)]
+        moves += [(0, _ALL, settled, True), (settled, _ALL, settled, False)]
     return moves
 
 
@@ -864,20 +858,17 @@ class CellTables(ReportTables):
         group, parts = self.reports.groups[by[child]], []
         state = self.cell_states[entry, group]
         for g, weights in enumerate(self.reports.group_weights):
-            for move in transitions(weights):
-                moved = (group == g) & (state == move.before)
-                if move.first:
+            for before, side, after, first in transitions(weights):
+                moved = (group == g) & (state == before)
+                if first:
                     moved &= ~self.conditioned[g, self.node[entry]]
-                parts.append((np.flatnonzero(moved), move))
-        entries = np.concatenate([moved for moved, _ in parts])
-        sides, after = (
-            np.repeat([move[field] for _, move in parts], [len(moved) for moved, _ in parts])
-            for field in (1, 2)
-        )
+                rows = np.flatnonzero(moved)
+                parts.append([rows, np.full_like(rows, side), np.full_like(rows, after)])
+        entries, sides, states_after = np.concatenate(parts, axis=1)
         order = np.argsort(child[entries], kind="stable")
-        entries, sides, after = entries[order], sides[order], after[order]
+        entries, sides, states_after = entries[order], sides[order], states_after[order]
         states = self.cell_states[entry[entries]]
-        states[np.arange(len(entries)), group[entries]] = after
+        states[np.arange(len(entries)), group[entries]] = states_after
         return entry[entries], child[entries], sides, states
 
     def states(self, g: int) -> States:
@@ -894,17 +885,14 @@ class CellTables(ReportTables):
         return sums.reshape(*by_state.shape[:4], *(counts.shape[-1],) * (2 if squared else 1))
 
     def class_sums(self, squared: bool) -> Array:
-        span = self.events.span(self.reports.target)
-        return self._by_state(self.class_group, self.counts.counts[:, span].sum(axis=1), squared)[
-            :, 0
-        ]
+        counts = self.counts.counts[:, self.events.span(self.reports.target)].sum(axis=1)
+        return self._by_state(self.class_group, counts, squared)[:, 0]
 
     def _class_weights(self, squared: bool) -> Array:
         """g(c), or g(c) g(c'), of the class's group: nodes x (state, reported class) x classes."""
         n_classes = self.reports.sizes[self.reports.target]
         g = self.hit_weights(self.class_group, slice(None), None, True)
-        g = by_answer(g, n_classes)[:, 0, :, :, 0]
-        g = np.moveaxis(g, 1, 3)
+        g = np.moveaxis(by_answer(g, n_classes)[:, 0, :, :, 0], 1, 3)
         if squared:
             g = (g[..., None] * g[..., None, :]).reshape(*g.shape[:3], -1)
         return g.reshape(len(g), -1, g.shape[3])
@@ -951,9 +939,7 @@ class CellTables(ReportTables):
         """
         group = self.reports.group_weights[h]
         weights = group.weights(self.events, self.states(h))
-        weights = np.broadcast_to(
-            weights**2 if squared else weights, (self.n, weights.shape[1])
-        ).copy()
+        weights = np.repeat(weights**2 if squared else weights, self.n // len(weights), axis=0)
         settled = settled_state(group)
         if settled != NONE:
             weights[:, 0] -= np.where(self.conditioned[h], weights[:, settled], 0.0)
