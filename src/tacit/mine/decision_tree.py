@@ -110,9 +110,7 @@ class DecisionTree(TreeMiner):
         caution = CAUTION if self.caution is None else non_negative("caution", self.caution)
         return GrowthSettings(CRITERIA[self.criterion], caution, self.max_depth)
 
-    def _fit_reported(
-        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
-    ) -> None:
+    def _fit_reported(self, patterns: PatternTable, design: Design, target: Attribute) -> None:
         settings, reconstruction = self._growth_settings(), Reconstruction(patterns, design)
         channel = design.channel(design.schema.names)
         channel.require_reconstructable()

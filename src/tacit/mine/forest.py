@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.core.label_codes import frame_of
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute
 from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
 from tacit.mine.tree.forest import BAG, ReportedForest, mean_chances, random_growth
@@ -136,13 +136,11 @@ class Forest(TreeMiner):
         tries = self.max_features or math.ceil(math.sqrt(n_features))
         return random_growth(CRITERIA[self.criterion], min(int(tries), n_features), self.max_depth)
 
-    def _fit_reported(
-        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
-    ) -> None:
+    def _fit_reported(self, patterns: PatternTable, design: Design, target: Attribute) -> None:
         reconstruction = Reconstruction(patterns, design)
         prior = reconstruction.table([target.name])
         rng = np.random.default_rng(self.random_state)
-        growth, n_trees = self._growth(len(features)), int(self.n_estimators)
+        growth, n_trees = self._growth(len(design.schema) - 1), int(self.n_estimators)
         forest = ReportedForest(reconstruction, target.name, n_trees, growth, rng, self._tell)
         grown = forest.grow()
         self.restore(grown.trees, grown.weights, prior, importances_by_bag(grown.gains, BAG))

@@ -83,6 +83,8 @@ class LearntModel(BaseEstimator):  # type: ignore[misc]
 #: Reports rarely estimate an accuracy so many standard errors above 1, even if all predictions are
 #: right; and what is no more than a rounding error above 1.
 _FAR, _ROUNDING = 2.0, 1e-9
+#: Most categories of an undisguised feature; more would not fit in memory.
+_MOST_CATEGORIES = 2048
 
 
 class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
@@ -92,8 +94,6 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
 
     #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
     _distinct: ClassVar[bool] = True
-    #: Most categories of an undisguised feature; more would not fit in memory.
-    _most_categories: ClassVar[int] = 2048
 
     #: The number of categories of each undisguised feature.
     sizes_: list[int]
@@ -124,9 +124,9 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         target = schema[self.target]
         if len(schema) == 1:
             raise DataError(f"the design has no other attribute to predict {target.name!r} from")
-        features = schema.without(self.target)
         patterns = reported_patterns(X, y, self.design, self.target, self._distinct)
-        self._fit_reported(patterns, self.design, target, features)
+        self._fit_reported(patterns, self.design, target)
+        features = schema.without(self.target)
         self.set_fitted(features, np.array(target.categories), self.design.fingerprint)
         return self
 
@@ -135,9 +135,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         """Raise DataError if an argument of the constructor is not allowed."""
 
     @abstractmethod
-    def _fit_reported(
-        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
-    ) -> None:
+    def _fit_reported(self, patterns: PatternTable, design: Design, target: Attribute) -> None:
         """Learn from reported records."""
 
     def _fit_undisguised(
@@ -147,13 +145,12 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
 
         `codes` are those of their classes.
         """
-        check_codes(X, self._most_categories)
+        check_codes(X, _MOST_CATEGORIES)
         self.sizes_ = [int(column.max()) + 1 for column in X.T]
         names = getattr(self, "feature_names_in_", None)
         schema, target = schema_of_codes(self.sizes_, names, self.target, classes.tolist())
         patterns = count(np.column_stack([X, codes]), schema)
-        features = schema.without(target)
-        self._fit_reported(patterns, truthful_design(schema), schema[target], features)
+        self._fit_reported(patterns, truthful_design(schema), schema[target])
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:

@@ -23,7 +23,7 @@ from scipy.special import logit, ndtri
 
 from tacit.core.arrays import Array, Mask
 from tacit.core.design import Design
-from tacit.core.schema import Attribute, Schema
+from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.mine.miner import Miner, check_positive
 from tacit.models import naive_bayes as bayes
@@ -177,11 +177,10 @@ class NaiveBayes(Miner):
                 f"method must be likelihood, pairs or literal of tacit.mine, got {self.method!r}"
             )
 
-    def _fit_reported(
-        self, patterns: PatternTable, design: Design, target: Attribute, features: Schema
-    ) -> None:
+    def _fit_reported(self, patterns: PatternTable, design: Design, target: Attribute) -> None:
         learnt = self.method(Reconstruction(patterns, design), target.name, self.alpha)
-        tables = [learnt.tables[design.schema.index(name)] for name in features.names]
+        names = design.schema.without(target.name).names
+        tables = [learnt.tables[design.schema.index(name)] for name in names]
         self.restore(replace(learnt, tables=tables))
 
     def _fit_undisguised(
