@@ -134,7 +134,8 @@ def assess(
         part = model_stack.joint_groups(layout, tables.tables[..., [FIRST, SECOND]])
         for axis, passed in scopes.passed_by_group(part):
             for name in part.factors[axis].names:
-                floors[name] = certificate(reports, halves, part, name, passed)
+                guesses = scopes.joint_of_attribute(part, name, passed).argmax(axis=0)
+                floors[name] = certificate(reports, halves, guesses, name)
         unexplained = table_misfit(reports, tables)
     else:
         classes = model_stack.class_stack(reports, halves, rng, tell)
@@ -630,20 +631,14 @@ def _apart(reports: UnitReports, expected: Array, squares: float) -> bool:
 
 
 def certificate(
-    reports: UnitReports,
-    halves: tuple[Index, Index],
-    part: scopes.JointGroups,
-    name: str,
-    passed: Array,
+    reports: UnitReports, halves: tuple[Index, Index], guesses: Index, name: str
 ) -> float:
     """The mean accuracy of the guessers of both halves, less two standard errors.
 
-    The part holds the tables fitted to the first half and to the second. `halves` are the counts of
-    the patterns in the halves, each judged by the other's guesser; `passed` is the part's table in
-    which all groups but the attribute's are reports.
+    `guesses` are those of the tables fitted to the first half and to the second, for every report.
+    `halves` are the counts of the patterns in the halves, each judged by the other's guesser.
     """
     layout = reports.layout
-    guesses = scopes.joint_of_attribute(part, name, passed).argmax(axis=0)
     total = squares = people = 0.0
     for counts, which in ((halves[1], 0), (halves[0], 1)):
         weights = _weights(layout, guesses[..., which], name)[model_stack.group_cells(reports)]
