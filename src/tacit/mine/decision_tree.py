@@ -130,7 +130,7 @@ class DecisionTree(TreeMiner):
             )
         else:
             tree = growth.grow(reports(), settings)
-        if len(patterns) == patterns.n_records:
+        if patterns.engine is None and len(patterns) == patterns.n_records:
             reports()  # what was not counted may be the caller's array, which may change
         self.restore(tree, design.schema, target.name)
         self.reports_, self.biased_ = reports, self.caution == 0 or by_likelihood
