@@ -200,12 +200,10 @@ def _unknown(samples: list[SampleCounts], cells: int) -> tuple[ReportMixture, Ar
     coins = [sample.design.group_of(name).coin for sample in samples]
     if not any(isinstance(coin, Unrelated) for coin in coins):
         raise DataError(f"no sample disguises {name!r} with unrelated()")
-    matrices = [
-        float(coin.theta) * answers + float(1 - coin.theta) * drawn
-        if isinstance(coin, Unrelated)
-        else sample.matrix @ answers
-        for coin, sample in zip(coins, samples, strict=True)
-    ]
+    matrices = [sample.matrix @ answers for sample in samples]
+    for number, coin in enumerate(coins):
+        if isinstance(coin, Unrelated):
+            matrices[number] = float(coin.theta) * answers + float(1 - coin.theta) * drawn
     return mixture_of(samples, matrices), answers, drawn
 
 

@@ -67,26 +67,17 @@ class SensitivityCurve(TabularResult):
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready curve."""
-        return {
-            "attribute": self.attribute.name,
-            "assumed": self.share_name,
-            "level": level,
-            "table": self.columns(level),
-        }
+        title = {"attribute": self.attribute.name, "assumed": self.share_name, "level": level}
+        return title | {"table": self.columns(level)}
 
     def to_table(self, level: float = 0.95) -> Table:
         """The curve as a person reads it."""
-        columns = self.columns(level)
+        shares, categories, values, errors, lower, upper = self.columns(level).values()
         interval = f"{100 * level:g} % interval"
         heads = ("share", self.attribute.name, "estimate", "std. error", interval)
-        rows = zip(
-            (f"{share:.2f}" for share in columns["share"]),
-            map(str, columns["category"]),
-            map(decimals, columns["estimate"], columns["stderr"]),
-            map(decimals, columns["stderr"]),
-            map(span, columns["lower"], columns["upper"]),
-            strict=True,
-        )
+        labels = (f"{share:.2f}" for share in shares), map(str, categories)
+        shown = map(decimals, values, errors), map(decimals, errors), map(span, lower, upper)
+        rows = zip(*labels, *shown, strict=True)
         records = number_of(self.estimates[0].n_records, "reported record")
         missing = self.estimates[0].n_left_out
         if missing:

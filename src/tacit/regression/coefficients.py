@@ -174,15 +174,10 @@ class CoefficientTable(TabularResult):
 
     def to_table(self, alpha: float = 0.05) -> Table:
         """The table as a person reads it, with figures of the fit and warnings below."""
-        columns = self.columns(alpha)
-        shown = [
-            columns["coefficient"],
-            map(decimals, columns["estimate"], columns["stderr"]),
-            map(decimals, columns["stderr"]),
-            (f"{z:.2f}" for z in columns["z"]),
-            (f"{p:.4f}" if p >= 5e-5 else "<.0001" for p in columns["pvalue"]),
-            map(span, columns["lower"], columns["upper"]),
-        ]
+        names, values, errors, ratios, pvalues, lower, upper = self.columns(alpha).values()
+        numbers = map(decimals, values, errors), map(decimals, errors)
+        chances = (f"{p:.4f}" if p >= 5e-5 else "<.0001" for p in pvalues)
+        shown = names, *numbers, (f"{z:.2f}" for z in ratios), chances, map(span, lower, upper)
         interval = f"{100 - 100 * alpha:g} % interval"
         heads = ("coefficient", "estimate", "std. error", "z", "p", interval)
         rows = list(zip(*shown, strict=True))
