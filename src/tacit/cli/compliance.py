@@ -9,13 +9,13 @@ from typing import Any, Literal
 from typer import Argument, Option
 
 from tacit import compliance as models
+from tacit import survey as surveys
 from tacit.cli.options import Output
 from tacit.cli.sources import counted
 from tacit.compliance.mixture import MixtureResult
 from tacit.compliance.noncompliance import NoncomplianceModel
 from tacit.errors import DataError, FileError
 from tacit.records import count_answers, read_design
-from tacit.survey import read_published
 
 
 def compliance(
@@ -96,7 +96,7 @@ def _careless(anchor: str | None, known: str | None, design_file: Path) -> model
     if anchor is not None and known is not None:
         return models.Careless(anchor, known.split(","))
     try:
-        survey = read_published(design_file).survey
+        survey = surveys.read_published(design_file).survey
     except FileError:
         return models.Careless()
     return models.Careless() if survey.control is None else models.Careless.of_survey(survey)

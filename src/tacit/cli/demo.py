@@ -20,6 +20,7 @@ from rich.text import Text
 from typer import Option
 
 from tacit import Attribute, Design, Group, Schema, disguise, reconstruct
+from tacit import survey as surveys
 from tacit.cli import show
 from tacit.cli.arguments import open_store
 from tacit.cli.simulate import send
@@ -39,7 +40,6 @@ from tacit.plan import plan
 from tacit.privacy import report
 from tacit.reconstruction import Reconstruction, simplex
 from tacit.records import PatternTable, count
-from tacit.survey import publish, survey_from_dict
 
 #: The rows of a table; some cells show whether an interval holds the truth.
 Rows = list[list[str | Text]]
@@ -302,10 +302,12 @@ def serving(schema: Schema) -> Iterator[Callable[[Codes, int], Rows]]:
     labels = list(schema[SERVED].categories)
     question = {"name": SERVED, "kind": "choice", "text": "Are you married?", "categories": labels}
     group = {"questions": [SERVED], "family": "uniform_perturbation", "q": "2/3"}
-    survey = survey_from_dict({"title": "Marriage", "questions": [question], "groups": [group]})
+    survey = surveys.survey_from_dict(
+        {"title": "Marriage", "questions": [question], "groups": [group]}
+    )
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w+") as log:
         file, database = Path(folder, "published.json"), Path(folder, "tacit.db")
-        published = publish(survey, file)
+        published = surveys.publish(survey, file)
         arguments = [str(file), "--database", str(database), "--port", "0", "--rate", "off"]
         command = [sys.executable, "-m", "tacit", "serve", *arguments]
 

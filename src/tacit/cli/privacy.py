@@ -11,6 +11,7 @@ import numpy as np
 from typer import Option
 
 from tacit import Design, reconstruct
+from tacit import survey as surveys
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture, table_out
 from tacit.cli.options import Output
@@ -22,7 +23,6 @@ from tacit.privacy.prior import prior_from_json
 from tacit.privacy.published_model import rules_from_json
 from tacit.privacy.report_text import wording_of
 from tacit.records import designs, files
-from tacit.survey import read_published
 
 
 def privacy(
@@ -88,7 +88,7 @@ def privacy(
         published = [] if rules is None else designs.read_described(rules, rules_from_json, "rules")
         wording = None
         if json.loads(designs.read_text(design_file)).get("tacit") == "published-survey":
-            survey = read_published(design_file).survey
+            survey = surveys.read_published(design_file).survey
             wording, repeat = wording_of(survey), repeat or survey.waves
         with show.progress("measuring") as tell:
             limits = replace(limits, progress=tell)

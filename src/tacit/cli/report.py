@@ -6,11 +6,11 @@ from pathlib import Path
 
 from typer import Option, echo
 
+from tacit import survey as surveys
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
-from tacit.survey import read_published
 
 
 def report(
@@ -29,7 +29,7 @@ def report(
     if kind not in (".html", ".htm", ".pdf"):
         raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")
     check_apart(out, *records.files)
-    published = read_published(records.design_file)
+    published = surveys.read_published(records.design_file)
     from tacit.studio.release import Release
     from tacit.studio.report import survey_report, survey_report_pdf
 

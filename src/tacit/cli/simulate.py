@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from typer import Option, echo
 
+from tacit import survey as surveys
 from tacit.cli import show
 from tacit.cli.arguments import DatabaseOption, PublishedFile, open_store
 from tacit.core.arrays import Codes
@@ -23,7 +24,6 @@ from tacit.core.disguise import disguise
 from tacit.errors import ServiceError
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
-from tacit.survey import Published, read_published
 
 # Simulated respondents: the requests of their devices, sent over HTTP.
 
@@ -36,7 +36,7 @@ _PATIENCE = 3.0
 
 
 def send(
-    url: str, published: Published, reported: Codes, tokens: Sequence[str] | None = None
+    url: str, published: surveys.Published, reported: Codes, tokens: Sequence[str] | None = None
 ) -> None:
     """Send each reported record to the server at `url`, with a one-time token if there are any."""
     bodies = list(_bodies(reported, published, tokens))
@@ -45,7 +45,7 @@ def send(
         list(respondents.map(lambda share: _send(url, published, share), shares))
 
 
-def await_survey(url: str, published: Published) -> None:
+def await_survey(url: str, published: surveys.Published) -> None:
     """Wait until a starting server shows the survey's page; print a message if it takes long.
 
     A server that does not answer within a minute is an error.
@@ -78,7 +78,9 @@ def _connection(url: str) -> HTTPConnection:
     return kind(parts.hostname, parts.port, timeout=_SECONDS)
 
 
-def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None) -> Iterator[bytes]:
+def _bodies(
+    reported: Codes, published: surveys.Published, tokens: Sequence[str] | None
+) -> Iterator[bytes]:
     """The request bodies."""
     from tacit.collect.padding import padded, submission_length
 
@@ -95,7 +97,7 @@ def _bodies(reported: Codes, published: Published, tokens: Sequence[str] | None)
         yield padded(body if tokens is None else body | {"token": tokens[number]}, length)
 
 
-def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
+def _send(url: str, published: surveys.Published, bodies: Sequence[bytes]) -> None:
     """Send one body after the other over one connection; wait if the server asks to."""
     with closing(_connection(url)) as connection:
         for body in bodies:
@@ -103,7 +105,7 @@ def _send(url: str, published: Published, bodies: Sequence[bytes]) -> None:
                 time.sleep(wait)
 
 
-def _sent(connection: HTTPConnection, published: Published, body: bytes) -> float | None:
+def _sent(connection: HTTPConnection, published: surveys.Published, body: bytes) -> float | None:
     """None if the record was accepted, else the seconds to wait before sending it again."""
     headers = {"Content-Type": "application/json"}
     connection.request("POST", f"/s/{published.slug}/responses", body, headers)
@@ -145,7 +147,7 @@ def simulate(
     """
     from tacit.collect.settings import settings
 
-    published = read_published(file)
+    published = surveys.read_published(file)
     if not url:  # where `tacit serve` listens on this machine by the environment's settings
         chosen = settings({})
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(chosen.host, chosen.host)
@@ -166,7 +168,7 @@ def simulate(
     show.print_table(Table(heads, rows, title, "llr"))
 
 
-def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
+def made_up(published: surveys.Published, n: int, rng: np.random.Generator) -> Codes:
     """True records: each attribute on its own, a control question by its known shares.
 
     A question whose condition fails does not apply.
@@ -189,7 +191,7 @@ def made_up(published: Published, n: int, rng: np.random.Generator) -> Codes:
 
 
 def _answer(
-    published: Published, database: str, address: str, true: Codes, rng: np.random.Generator
+    published: surveys.Published, database: str, address: str, true: Codes, rng: np.random.Generator
 ) -> None:
     """Send all records; one goes first, to see that the server stores it in this database."""
     reported = disguise(true, published.design, rng)

@@ -26,7 +26,6 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Table
 from tacit.records import Origin, files, read_text
 from tacit.records.paths import SUFFIXES
-from tacit.survey.published import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
@@ -491,6 +490,8 @@ def _render_check(file: Path, survey: surveys.Survey, planned: tuple[surveys.Wid
 
 def _waves(survey: surveys.Survey) -> tuple[str, ...]:
     """What all waves together reveal; those sentences that follow are about one."""
+    from tacit.survey.published import waves_sentence  # checks survey files, which loads slowly
+
     return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
 
 

@@ -20,8 +20,6 @@ from tacit.privacy.published_model import AfterMining
 from tacit.privacy.repeated import Repeated
 from tacit.privacy.risk import FIGURES, NO_LIMIT, Figures
 from tacit.privacy.scopes import Scope, SentAnswer, of_100, of_100_up
-from tacit.survey.fields import text_in
-from tacit.survey.published import waves_sentence
 
 if TYPE_CHECKING:
     from tacit.privacy.report import Disclosed, Report
@@ -275,6 +273,8 @@ def sentences(report: Report) -> tuple[str, ...]:
     said = [_attribute(report, name) for name in report.design.schema.names]
     number = len(said)
     if report.repeated is not None and not report.repeated.memoised:
+        from tacit.survey.published import waves_sentence  # slow to import
+
         said.insert(0, waves_sentence(report.design, report.repeated.reports))
     if number > 1:
         said += [_record(report), _others_known(report), *_with_model(report)]
@@ -556,6 +556,8 @@ class Wording:
 
 def wording_of(survey: Survey) -> Wording:
     """The wording of a survey, in English if it has that, else in its first language."""
+    from tacit.survey.fields import text_in  # slow to import
+
     language = "en" if "en" in survey.languages else survey.languages[0]
     questions: dict[str, str] = {}
     labels: dict[str, dict[Label, str]] = {}

@@ -20,7 +20,7 @@ from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, SchemaError, TacitError, unknown
 from tacit.survey.device_model import model_problems
-from tacit.survey.example import LANGUAGES
+from tacit.survey.example_file import LANGUAGES
 from tacit.survey.groups import attributes_of, design_groups
 from tacit.survey.yaml_text import Place, PlacedProblem
 

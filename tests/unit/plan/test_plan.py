@@ -27,7 +27,7 @@ from tacit.core.conditions import DOES_NOT_APPLY
 from tacit.errors import DataError, SingularChannelError, TacitError
 from tacit.plan import SurveyPlan, plan
 from tacit.survey import example, read_survey
-from tacit.survey.widths import widths
+from tacit.survey.precision import widths
 from tests.support.grids import slow_but_first
 
 HALF = ["1/2", "1/2"]

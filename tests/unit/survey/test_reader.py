@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import FileError, SurveyError
 from tacit.survey import Survey, example, read_survey, survey_from_dict, survey_from_text
-from tacit.survey.example import LANGUAGES
+from tacit.survey.example_file import LANGUAGES
 
 EXAMPLE = example(access="invited", opens=date(2027, 3, 1), closes=date(2027, 3, 31))
 READ = survey_from_text(EXAMPLE)
