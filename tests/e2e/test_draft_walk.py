@@ -27,7 +27,7 @@ def signed_in(page: Page, running: Both) -> None:
 
 def written(page: Page, check: Any) -> None:
     """A survey with one question, made with forms; `check` looks at each page."""
-    page.get_by_role("link", name="Drafts").click()
+    page.get_by_role("link", name="New survey").click()
     check(page)
     page.get_by_label("Title").fill("Sleep <b>")
     page.get_by_role("button", name="Start with this title").click()
@@ -44,17 +44,24 @@ def written(page: Page, check: Any) -> None:
     check(page)
     assert page.get_by_label("naps").is_checked()
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("link", name="Title, languages").click()
+    page.get_by_role("link", name="Texts and settings").click()
     check(page)
     page.get_by_label("Introduction").fill("Please answer.")
     page.get_by_role("button", name="Save").click()
-    page.get_by_role("link", name="Edit as text").click()
+    page.get_by_role("link", name="Survey file").click()
     check(page)
     assert "naps" in page.get_by_label("Survey file").input_value()
     page.get_by_role("button", name="Check").click()
     check(page)
-    page.get_by_role("link", name="Back to the draft").click()
+    page.get_by_role("link", name="Questions").click()
     check(page)
+
+
+def publish(page: Page) -> None:
+    """Review a draft and publish it."""
+    page.get_by_role("link", name="Review and publish", exact=True).click()
+    page.get_by_label("I have tried the preview").check()
+    page.get_by_role("button", name="Publish for good").click()
 
 
 def sent(page: Page, address: str) -> None:
@@ -86,18 +93,21 @@ def test_a_survey_is_written_tried_published_and_answered(
         sent(plain, secret)
         assert "preview" in plain.inner_text("[role=note]").lower()
         assert seen.complaints == []
-        page.get_by_role("button", name="Publish").click()
-        assert "0 records" in page.inner_text("main")
+        publish(page)
+        assert "No answers yet" in page.inner_text("main")
         look(page)
+        page.get_by_role("link", name="People and links").click()
         address = page.get_by_role("link", name="/s/").inner_text()
+        page.get_by_role("link", name="Overview").click()
         seen = watched(plain)
         sent(plain, address)
         assert seen.complaints == []
         page.reload()
         assert "1 record" in page.inner_text("main")
+        page.get_by_role("link", name="Settings").click()
         page.get_by_role("button", name="Duplicate as a draft").click()
         look(page)
-        page.get_by_role("button", name="Publish").click()
+        publish(page)
         assert "published already" in page.inner_text("main")
 
 
@@ -109,9 +119,9 @@ def test_a_text_is_checked_while_it_is_written_and_without_script_by_a_button(
         page = context.new_page()
         seen = watched(page)
         signed_in(page, running)
-        page.goto(f"{running.studio}drafts")
+        page.goto(f"{running.studio}new")
         page.get_by_role("button", name="Start from the example").click()
-        page.get_by_role("link", name="Edit as text").click()
+        page.get_by_role("link", name="Survey file").click()
         area = page.get_by_label("Survey file")
         whole = area.input_value()
         area.fill("title: <img src=x onerror=alert(1)>\nquota: many\n")

@@ -31,8 +31,10 @@ def test_one_process_publishes_collects_and_shows(url: str, tmp_path: Path) -> N
         form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
         assert browser.post(running.link, data=form).status_code == 303
         assert httpx.get(running.collecting + place(FIRST)).status_code == 404
-        text = {"text": FIRST.survey.to_json(), "action": "publish"}
-        assert browser.post(f"{running.studio}new", data=text).status_code == 303
+        text = {"text": FIRST.survey.to_json(), "from": "text"}
+        draft = browser.post(f"{running.studio}drafts", data=text).headers["location"]
+        publish = f"{running.studio.rstrip('/')}{draft}/publish"
+        assert browser.post(publish, data={"confirm": "yes"}).status_code == 303
         with closing(Store(url)) as store:  # the page may say "not found" for a second
             while httpx.get(running.collecting + place(FIRST)).status_code == 404:
                 time.sleep(0.1)

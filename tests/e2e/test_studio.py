@@ -36,18 +36,38 @@ def test_from_the_first_link_to_results_a_comparison_and_an_export(
         page.get_by_role("link", name="New survey", exact=True).click()
         check(page)
         page.get_by_label("Survey file").fill(example())
-        page.get_by_role("button", name="Publish").click()
-        page.get_by_role("link", name="Surveys").click()
+        page.get_by_role("button", name="Make a draft of it").click()
+        check(page)
+        page.get_by_role("link", name="Review and publish", exact=True).click()
+        check(page)
+        page.get_by_label("I have tried the preview").check()
+        page.get_by_role("button", name="Publish for good").click()
+        check(page)
+        page.get_by_role("link", name="Surveys", exact=True).click()
+        check(page)
         page.get_by_role("link", name="Work", exact=True).click()
         check(page)
-        assert page.locator("svg.bars").count() == 3
-        page.get_by_role("link", name="Compare groups").click()
+        for tab, charts in (("Questions", 0), ("Results", 3), ("Export", 0), ("Settings", 0)):
+            tabs = page.get_by_role("navigation", name="Survey")
+            tabs.get_by_role("link", name=tab, exact=True).click()
+            check(page)
+            assert page.locator("table.chart").count() == charts
+        page.get_by_role("link", name="Compare", exact=True).click()
         page.get_by_label("Answers to").select_option("stole")
-        page.get_by_label("in the groups of").select_option("site")
-        page.get_by_role("button", name="Compare").click()
+        page.get_by_label("In the groups of").select_option("site")
+        page.get_by_role("button", name="Show the comparison").click()
         assert "Test of independence" in page.inner_text("main")
         check(page)
-        page.goto(f"{address}surveys/{mine.slug}/members")
+        page.get_by_role("link", name="Regression", exact=True).click()
+        check(page)
+        page.get_by_label("Outcome").select_option("stole")
+        page.get_by_label("site", exact=True).check()
+        page.get_by_role("button", name="Fit the model").click()
+        assert "Odds ratios for stole: yes" in page.inner_text("main")
+        check(page)
+        page.get_by_role("link", name="People and links").click()
+        check(page)
+        page.get_by_role("button", name="Invite a colleague").click()
         page.get_by_role("button", name="Make an invitation").click()
         assert "Open invitations" in page.inner_text("main")
         check(page)
@@ -55,16 +75,16 @@ def test_from_the_first_link_to_results_a_comparison_and_an_export(
             "account",
             "accounts",
             "audit",
-            f"surveys/{mine.slug}/members",
+            f"surveys/{mine.slug}/people",
             "sign-in",
             "nowhere/",
         ):
             page.goto(f"{address}{path}")
             if path != "nowhere/":
                 check(page)
-        page.goto(f"{address}surveys/{mine.slug}")
+        page.goto(f"{address}surveys/{mine.slug}/export")
         with page.expect_download() as wanted:
-            page.get_by_role("link", name="estimates (CSV)").click()
+            page.get_by_role("link", name="Estimates (CSV)").click()
         assert wanted.value.suggested_filename.endswith("-estimates.csv")
     store.close()
 

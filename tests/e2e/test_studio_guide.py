@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tacit import disguise, reconstruct
+from tacit import Design, disguise, reconstruct
 from tacit.cli.simulate import send
 from tacit.collect.store import Store
 from tacit.reconstruction import Reconstruction
@@ -96,18 +96,20 @@ def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
                 send(running.collecting, survey, disguise(true, survey.design, rng))
 
         def shoot(page: Page, name: str) -> None:
-            shown[name] = page.inner_text("body")
+            shown[name] = page.content()
             take(page, name, tmp_path)
 
         walk = GuideWalk(browser, running, shoot, wait)
         walk.follow()
         assert walk.files[0].read_bytes().startswith(b"%PDF-")
         report = walk.files[1].read_text(encoding="utf-8")
+        design = Design.from_json(walk.files[2].read_text(encoding="utf-8"))
     with closing(Store(url)) as store:
         (survey,) = store.published()
         counts = count_codes(store.codes(survey.survey.fingerprint), survey.design.reported)
         assert not store.state(survey.survey.fingerprint).open
     assert counts.n_records == n  # the newcomer and the others
+    assert design == survey.design
     found = reconstruct(counts, survey.design)
     _figures_are_those_of_the_library(shown["studio-results"], found)
     _groups_are_those_of_the_library(shown["studio-comparison"], found)
@@ -128,8 +130,12 @@ def test_every_picture_of_the_guide_is_there_and_small() -> None:
 
 
 def _figures_are_those_of_the_library(text: str, found: Reconstruction) -> None:
-    """Each row of a page: answer, estimate, interval, share of the reports."""
-    rows = re.findall(r"^(.+)\t(\S+) %\t(\S+) to (\S+) %\t", text, flags=re.MULTILINE)
+    """Each row of a chart: answer, estimate, interval."""
+    row = (
+        r'scope="row" class="answer"[^>]*>([^<]+)</th>.*?class="num share">(\S+)\s%</td>'
+        r'<td[^>]*class="num interval">(\S+) to (\S+)</td>'
+    )
+    rows = re.findall(row, text, flags=re.DOTALL)
     expected = []
     for name in TEXTS:
         asked = [found.asked(name)] if name in found.design.asked_if else []
@@ -143,7 +149,7 @@ def _figures_are_those_of_the_library(text: str, found: Reconstruction) -> None:
 def _groups_are_those_of_the_library(text: str, found: Reconstruction) -> None:
     table = found.table(["painkillers"], given=["site"])
     shares = [f"{100 * float(one):.1f}" for one in table.columns()["estimate"]]
-    assert re.findall(r"\t(?:no|yes)\t(\S+) %\t\S+ to", text) == shares
+    assert re.findall(r'<td>(?:No|Yes|no|yes)</td><td class="num strong">(\S+)\s%<', text) == shares
 
 
 def _estimates_are_near_the_truth(counts: PatternTable, found: Reconstruction) -> None:

@@ -65,7 +65,7 @@ def test_from_released_records_to_a_model_a_round_and_its_accuracy(
         page = browser.new_context(bypass_csp=True).new_page()
         sign_up(page, link)
         page.goto(f"{address}surveys/{own.slug}")
-        page.get_by_role("link", name="models").click()
+        page.get_by_role("link", name="Models", exact=True).click()
         check(page)
         for kind, title in TITLES.items():
             page.goto(f"{address}surveys/{own.slug}/models")

@@ -37,7 +37,7 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
         page.get_by_label("Password, at least").fill(PASSWORD)
         page.get_by_label("again").fill(PASSWORD)
         page.get_by_role("button", name="Make the account").click()
-        page.goto(f"{address}surveys/{mine.slug}")
+        page.goto(f"{address}surveys/{mine.slug}/results")
         assert page.locator("svg.lines").count() == 0  # one release is no history
         send(store, mine, reports(mine, 2000, seed=2))
         page.reload()
@@ -45,16 +45,16 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
         assert "are as exact as" in page.inner_text("main")
         look(page)
         look_in_print(page)
-        page.get_by_role("link", name="Compare groups").click()
+        page.get_by_role("link", name="Compare", exact=True).click()
         assert "once the survey is closed" in page.inner_text("main")
         look(page)
         page.get_by_role("link", name="freeze a snapshot").click()
         page.get_by_label("Freeze a snapshot").check()
         page.get_by_role("button", name="Compare groups now").click()
         page.get_by_label("Answers to").select_option("stole")
-        page.get_by_label("in the groups of").select_option("site")
-        page.get_by_label("within the layers of").select_option("often")
-        page.get_by_role("button", name="Compare").click()
+        page.get_by_label("In the groups of").select_option("site")
+        page.get_by_label("Within the layers of").select_option("often")
+        page.get_by_role("button", name="Show the comparison").click()
         assert "Differences between groups" in page.inner_text("main")
         assert "within the layers of often" in page.inner_text("main")
         look(page)
@@ -68,8 +68,8 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
         assert page.locator("svg.lines").count() == 1
         look(page)
         look_in_print(page)
-        page.goto(f"{address}surveys/{mine.slug}")
-        for name, suffix in (("report (HTML)", "html"), ("report (PDF)", "pdf")):
+        page.goto(f"{address}surveys/{mine.slug}/export")
+        for name, suffix in (("Report (HTML)", "html"), ("Report (PDF)", "pdf")):
             with page.expect_download() as wanted:
                 page.get_by_role("link", name=name).click()
             wanted.value.save_as(tmp_path / f"report.{suffix}")

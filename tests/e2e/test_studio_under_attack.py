@@ -205,8 +205,9 @@ def test_respondents_are_answered_while_uploads_attack_the_studio(tmp_path: Path
     ):
         form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
         assert browser.post(process.link, data=form).status_code == 303
-        text = {"text": SURVEY.survey.to_json(), "action": "publish"}
-        assert browser.post("/new", data=text).status_code == 303
+        text = {"text": SURVEY.survey.to_json(), "from": "text"}
+        pasted = browser.post("/drafts", data=text).headers["location"]
+        assert browser.post(f"{pasted}/publish", data={"confirm": "yes"}).status_code == 303
         draft = browser.post("/drafts", data={"title": "Mine"}).headers["location"]
         headers = (
             "Accept: application/json",

@@ -45,7 +45,11 @@ class KnownFigures:
     survey: Published
     sets: dict[int, PatternTable] = field(default_factory=dict)
     singles: set[tuple[int, str]] = field(default_factory=set)
-    cells: set[tuple[int, tuple[tuple[str, int], ...], bool]] = field(default_factory=set)
+    cells: set[tuple[int, tuple[tuple[str, tuple[int, ...]], ...], bool]] = field(
+        default_factory=set
+    )
+
+    left_out: list[tuple[int, dict[str, Any], tuple[Any, ...]]] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,11 +63,20 @@ class KnownFigures:
     def add_cell(self, records: int, answers: Mapping[str, Any], exact: bool = True) -> None:
         """The number of people with these answers, as labels by question, was shown.
 
-        It is not exact if some of the records were left out at random.
+        A list of labels is a merged group. It is not exact if some of the records were left out at
+        random.
         """
         schema = self.survey.design.schema
-        codes = {n: [*map(str, schema[n].categories)].index(str(a)) for n, a in answers.items()}
+        codes = {}
+        for name, labels in answers.items():
+            categories = [*map(str, schema[name].categories)]
+            listed = labels if isinstance(labels, list) else [labels]
+            codes[name] = tuple(sorted(categories.index(str(label)) for label in listed))
         self.cells.add((records, tuple(sorted(codes.items())), exact))
+
+    def add_left_out(self, records: int, answers: Mapping[str, Any], key: tuple[Any, ...]) -> None:
+        """A figure of some records was shown from which a model left out others at random."""
+        self.left_out.append((records, dict(answers), key))
 
     def is_exact(self, table: Mapping[str, Any], names: Sequence[str]) -> bool:
         """Whether a table of the API is that of all records with an answer to its questions."""
@@ -126,8 +139,17 @@ class KnownFigures:
             known += [(self._function({name: unit}, records), None) for unit in np.eye(size)]
         known += [(self._function({}, records), None) for records in self.sets]
         for records, codes, exact in self.cells:
-            weights = {name: self._true_weights(name, code) for name, code in codes}
+            weights = {
+                name: sum(self._true_weights(name, code) for code in merged)
+                for name, merged in codes
+            }
             block = None if exact else blocks.setdefault((records, codes), len(blocks))
+            known.append((self._function(weights, records), block))
+        schema = self.survey.design.schema
+        for records, answers, key in self.left_out:
+            coded = {n: [*map(str, schema[n].categories)].index(a) for n, a in answers.items()}
+            weights = {name: self._true_weights(name, code) for name, code in coded.items()}
+            block = blocks.setdefault(key, len(blocks))
             known.append((self._function(weights, records), block))
         extra = np.zeros((len(known), len(blocks)))
         for place, (_, block) in enumerate(known):
@@ -190,8 +212,8 @@ def with_missing_counts(table: PatternTable, survey: Published) -> PatternTable:
 # What a viewer reads -----------------------------------------------------------------------------
 
 #: Viewer-readable pages that have no figure of answers, or whose figures are checked elsewhere.
-WITHOUT_FIGURES = ("codebook.md",)
-_NUMBER = re.compile(r'<td class="number">([^<]*)<')
+WITHOUT_FIGURES = ("codebook.md", "design.json", "questions", "export", "regression")
+_NUMBER = re.compile(r'<td[^>]* class="num[^"]*">([^<]*)<')
 _SHARE = re.compile(r"[-+−]?\d+\.\d")
 
 
@@ -209,7 +231,7 @@ class Viewer:
             for page in PAGES
             if page.method == "GET" and page.needs is Role.VIEWER and "{survey}" in page.path
         ]
-        for path in sorted(paths, key=lambda path: not path.endswith("/results")):
+        for path in sorted(paths, key=lambda path: path != "/api/surveys/{survey}/results"):
             self._read(path)
 
     def _get(self, path: str) -> Any:
@@ -220,13 +242,15 @@ class Viewer:
     def _read(self, path: str) -> None:
         own = path.replace("{survey}", self.survey.slug)
         last = path.rsplit("/", 1)[-1]
-        if path.endswith("/results") or last == "estimates.json":
+        if path == "/api/surveys/{survey}/results" or last == "estimates.json":
             self._results(own)
         elif last == "table" and path.startswith("/api"):
             self._tables(own)
+        elif last == "regression" and path.startswith("/api"):
+            self._regressions(own)
         elif last == "{model}" and path.startswith("/api"):
             self._models(own)
-        elif last in ("{model}", "table", "{survey}", "report.html", "models"):
+        elif last in ("{model}", "compare", "results", "{survey}", "report.html", "models"):
             self._page(own)
         elif last in ("estimates.csv", "estimates.tex", "report.pdf"):
             self._file(own, last)
@@ -251,7 +275,8 @@ class Viewer:
             keys = dict(zip(("row", "column", "layer"), names, strict=False))
             query = urlencode(keys)
             answer = self._get(f"{path}?{query}")
-            page = self.browser.get(f"{path.removeprefix('/api')}?{query}")
+            own = path.removeprefix("/api").removesuffix("table")
+            page = self.browser.get(f"{own}compare?{query}")
             if answer.status_code != 200:
                 assert not _NUMBER.search(page.text), f"{path}?{query}"
                 continue
@@ -271,6 +296,59 @@ class Viewer:
                     assert (one["layer"], group, one["row"]) in shown
             assert table["test"] is None or len(shown) == len(table["cells"])
             _shows_only(page.text, _floats(table), path)
+            if len(names) == 2:
+                self._merged(path, keys, exact)
+
+    def _merged(self, path: str, keys: Mapping[str, str], exact: bool) -> None:
+        """Merge every pair of groups and of answers, and leave out every one."""
+        schema = self.survey.design.schema
+        for name in keys.values():
+            categories = [*map(str, schema[name].categories)]
+            merged = [{a: "1", b: "1"} for a, b in combinations(range(len(categories)), 2)]
+            left_out = [{code: "out"} for code in range(len(categories))]
+            for recoding in (*merged, *left_out):
+                fields = {f"{name}.{code}": value for code, value in recoding.items()}
+                answer = self._get(f"{path}?{urlencode({**keys, **fields})}")
+                if answer.status_code != 200:
+                    assert answer.status_code == 400, answer.text
+                    continue
+                table = answer.json()
+                groups = [[label] for k, label in enumerate(categories) if k not in recoding]
+                if "1" in recoding.values():
+                    groups.append([categories[k] for k in recoding])
+                labels = {" or ".join(group): group for group in groups}
+                for cell in table["cells"]:
+                    if not cell["suppressed"]:
+                        answers = {other: cell[key] for key, other in keys.items()}
+                        answers[name] = labels[answers[name]]
+                        self.figures.add_cell(table["records"], answers, exact)
+
+    def _regressions(self, path: str) -> None:
+        """Fit the models of every outcome on every question, and on every two.
+
+        Each one leaves out records of its own that are drawn at random, so that what it tells of
+        the groups is known up to them.
+        """
+        schema = self.survey.design.schema
+        outcomes = [name for name in self.figures.names if schema[name].size == 2]
+        for outcome in outcomes:
+            others = [name for name in self.figures.names if name != outcome]
+            for chosen in (*combinations(others, 1), *combinations(others, 2)):
+                query = urlencode([("outcome", outcome), *(("with", name) for name in chosen)])
+                answer = self._get(f"{path}?{query}")
+                if answer.status_code != 200:
+                    assert answer.status_code == 400, answer.text
+                    continue
+                fit = answer.json()
+                records = fit["records"] + fit["left_out"]
+                assert fit["left_out"] >= SMALLEST_GROUP
+                for name in chosen:
+                    groups = [term for term in fit["terms"] if term["name"] == name]
+                    for group in {*(t["label"] for t in groups), *(t["against"] for t in groups)}:
+                        key = (records, outcome, *chosen, name, group)
+                        self.figures.add_left_out(
+                            records, {name: group, outcome: fit["answer"]}, key
+                        )
 
     def _models(self, path: str) -> None:
         listed = self.browser.get(path.rpartition("/")[0]).json()["models"]
@@ -288,7 +366,7 @@ class Viewer:
                     self.figures.add_cell(records, answers, model["records"] == complete)
 
     def _page(self, path: str) -> None:
-        if "{" in path or path.endswith(("/table", "/models")):
+        if "{" in path or path.endswith(("/compare", "/models")):
             return  # read beside the API
         answer = self._get(path)
         if answer.status_code == 200:

@@ -29,7 +29,7 @@ def stored(studio: Tried, own: str) -> Draft:
 
 def form_of(page: str) -> dict[str, str]:
     """The fields of the form of a page as a browser would send them."""
-    body = page.split('<form method="post">')[1].split("</form>", maxsplit=1)[0]
+    body = page.split('<form method="post" class="card stack">')[1].split("</form>", maxsplit=1)[0]
     sent: dict[str, str] = {}
     for tag in re.findall(r"<(?:input|textarea|select)\b.*?>(?:\n[^<]*</textarea>)?", body, re.S):
         name = html.unescape(re.search(r'name="([^"]*)"', tag)[1])  # type: ignore[index]

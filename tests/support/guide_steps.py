@@ -6,6 +6,7 @@ The vocabulary, in sentences with bold words, which are the words on the page:
     Fill **label** with `text`          several texts are lines: `one`, `two`
     Choose **option** in **label**      Choose **answer** of a radio button
     Tick **label**, Untick **label**    You see **text**
+    Unfold **text**
 
 Bold words in other sentences must be on the page as well. Sentences that begin with Open, Wait or
 Close are left to the walk (guide_walk.py). A picture is taken where the guide shows it.
@@ -25,6 +26,7 @@ _TEXTS = r"with (?P<texts>`[^`]+`(?:, `[^`]+`)*)"
 #: What a sentence may say, in the order in which it is tried; the last one is any bold word.
 _WAYS = {
     "press": rf"[Cc]lick {_BOLD.format('label')}",
+    "unfold": rf"[Uu]nfold {_BOLD.format('label')}",
     "download": rf"[Dd]ownload {_BOLD.format('label')}",
     "fill": rf"{_BOLD.format('label')} {_TEXTS}",
     "select": rf"{_BOLD.format('option')} in {_BOLD.format('label')}",
@@ -77,6 +79,8 @@ def do(page: Page, step: GuideStep) -> None:
     match step.way:
         case "press":
             target(page, step.label).click()
+        case "unfold":
+            page.locator("summary", has_text=step.label).click()
         case "fill":
             box = page.get_by_role("textbox", name=step.label, exact=True)
             box.or_(page.get_by_label(step.label, exact=True)).fill(step.value)  # a password

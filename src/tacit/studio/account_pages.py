@@ -13,6 +13,7 @@ from tacit.studio.accounts import Account, Role
 from tacit.studio.guess_limits import Guess
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
+from tacit.studio.survey_pages import show_people
 
 WRONG = Refusal("wrong", 403, "Name or password is wrong.")
 OTHER_WAYS = (
@@ -148,17 +149,6 @@ def revoke_token(visit: PageVisit) -> None:
         visit.record("token revoked", str(visit.number))
 
 
-def show_members(visit: PageVisit, link: str | None = None) -> Response:
-    """Who has which role for a survey; `link` makes a new account."""
-    invitations = visit.studio.accounts.invitations(visit.key)
-    return visit.page(
-        "members.html",
-        members=visit.studio.accounts.members(visit.key),
-        invitations=[(invitation, visit.survey) for invitation in invitations],
-        link=link,
-    )
-
-
 def change_members(visit: PageVisit) -> Response:
     """Invite somebody with a role, or change or end the role of a member."""
     chosen, member = visit.form.get("role", "viewer"), visit.text("member")
@@ -166,13 +156,13 @@ def change_members(visit: PageVisit) -> Response:
     if not member:
         if role is None:
             raise DataError("choose a role for the new member")
-        return show_members(visit, invite(visit, role)[1])
+        return show_people(visit, invite(visit, role)[1])
     names = {str(row.id): row.name for row in visit.studio.accounts.members(visit.key)}
     if member not in names:
         raise DataError("there is no such member; choose one of the list")
     visit.studio.accounts.give(int(member), visit.key, role)
     visit.record("role changed", f"{visit.survey.title}: {names[member]} {chosen}")
-    return RedirectResponse(f"/surveys/{visit.survey.slug}/members", 303)
+    return RedirectResponse(f"/surveys/{visit.survey.slug}/people", 303)
 
 
 def invite(visit: PageVisit, role: Role) -> tuple[Any, str]:
@@ -299,7 +289,7 @@ def _site_origin(visit: PageVisit) -> SiteOrigin:
 
 _SURVEY, _NUMBER = "/surveys/{survey}", "{number:int}"
 _TOKEN, _PASSKEY = f"/account/tokens/{_NUMBER}", f"/account/passkeys/{_NUMBER}"
-_MEMBERS, _REVOKE = f"{_SURVEY}/members", f"{_SURVEY}/invitations/{_NUMBER}/revoke"
+_PEOPLE, _REVOKE = f"{_SURVEY}/people", f"{_SURVEY}/invitations/{_NUMBER}/revoke"
 _change_accounts = partial(PageRoute, then="/accounts", again=show_accounts)
 #: The pages of this module with the rights that they need.
 ROUTES = (
@@ -317,9 +307,8 @@ ROUTES = (
     PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
     _change_accounts("POST", f"/accounts/{_NUMBER}", Right.ADMINISTRATOR, change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
-    PageRoute("GET", _MEMBERS, Role.OWNER, show_members),
-    PageRoute("POST", _MEMBERS, Role.OWNER, change_members),
-    PageRoute("POST", _REVOKE, Role.OWNER, revoke_invitation, then=_MEMBERS),
+    PageRoute("POST", f"{_SURVEY}/members", Role.OWNER, change_members),
+    PageRoute("POST", _REVOKE, Role.OWNER, revoke_invitation, then=_PEOPLE),
     PageRoute("POST", "/account/passkeys/options", Right.PERSON, passkey_options),
     PageRoute("POST", "/account/passkeys", Right.PERSON, add_passkey, status=201),
     PageRoute("POST", f"{_PASSKEY}/remove", Right.PERSON, remove_passkey, then="/account"),

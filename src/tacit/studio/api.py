@@ -17,11 +17,13 @@ from tacit.studio.group_tables import group_table
 from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
+from tacit.studio.recoding import recodings_of_form
+from tacit.studio.regressions import regression, request_of_form
 from tacit.studio.release import next_release_at
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
-_TABLE = ("row", "column"), ("layer",)
+_TABLE = ("row", "column"), ("layer", "reference")
 READY, LEARNING, FAILED = "ready", "learning", "failed"
 #: What is shown of a model; none of it has a figure of a small group.
 _SHOWN = ("summary", "evaluation", "privacy", "n_learnt", "n_tested", "n_left_out")
@@ -48,15 +50,28 @@ def survey_status(visit: PageVisit) -> Answer:
 def survey_table(visit: PageVisit) -> Answer:
     """Answers to one question in the groups of another, also within the layers of a third.
 
-    Small groups have no numbers.
+    Small groups have no numbers. Answers are merged or left out as in the form of the page: the
+    parameter `QUESTION.K` says what its answer number K, from 0, counts as (1 or 2: a merged group;
+    out: left out), and `QUESTION.merged1` names the first merged group.
     """
-    release = visit.comparable_release()
-    row, column, layer = (
-        visit.request.query_params.get(key, "") for key in ("row", "column", "layer")
-    )
-    table = group_table(release, row, [layer, column] if layer else [column])
+    release, fields = visit.comparable_release(), visit.request.query_params
+    row, column, layer = (fields.get(key, "") for key in ("row", "column", "layer"))
+    by = [layer, column] if layer else [column]
+    recodings = recodings_of_form(visit.survey.design.schema, [row, *by], fields)
+    table = group_table(release, row, by, recodings, fields.get("reference") or None)
     head = {"row": row, "column": column, "layer": layer or None}
     return {**head, "records": release.counts.n_records, **table.to_dict()}
+
+
+def survey_regression(visit: PageVisit) -> Answer:
+    """A logit of a question with two answers on others: odds ratios and average effects.
+
+    The parameter `with` names a predictor and may be repeated, `ref.QUESTION` its reference group;
+    `first` and `second` name an interaction. Answers are merged as in tables.
+    """
+    release, fields = visit.comparable_release(), visit.request.query_params
+    request = request_of_form(visit.survey, fields, fields.getlist("with"))
+    return regression(release, request).to_dict()
 
 
 def close_survey(visit: PageVisit) -> Answer:
@@ -202,6 +217,11 @@ ROUTES = (
     _route("DELETE", _SURVEY, Role.OWNER, draft_pages.deleted_survey, None, 204, "Confirmation"),
     _route("GET", f"{_SURVEY}/results", Role.VIEWER, survey_pages.estimates_json, "Results"),
     _route("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table", 200, None, *_TABLE),
+    _route(
+        *("GET", f"{_SURVEY}/regression", Role.VIEWER, survey_regression, "Regression"),
+        query=("outcome", "with"),
+        optional=("first", "second"),
+    ),
     _route("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
     _route("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
     _route("POST", f"{_SURVEY}/links", Role.OWNER, new_links, "Links", 201, "NewLinks"),
@@ -245,9 +265,12 @@ def _list(items: Any) -> dict[str, Any]:
 _TYPES: dict[str, Any] = {
     **dict.fromkeys(("version", "status", "df", "missing", "records"), _WHOLE),
     **dict.fromkeys(("links", "unused_links", "released_records", "next_release_at"), _WHOLE),
-    **dict.fromkeys(("respondents", "n_learnt", "n_tested", "n_left_out"), _WHOLE),
+    **dict.fromkeys(("left_out", "respondents", "n_learnt", "n_tested", "n_left_out"), _WHOLE),
     **dict.fromkeys(("share", "low", "high", "reported", "difference"), _SHARE),
     **dict.fromkeys(("statistic", "p", "width", "power", "epsilon"), _SHARE),
+    **dict.fromkeys(("odds_ratio", "pvalue", "estimate", "stderr"), _NUMBER),
+    **dict.fromkeys(("log_likelihood", "aic"), _NUMBER),
+    **dict.fromkeys(("points", "points_low", "points_high"), _SHARE),
     **dict.fromkeys(("effective", "level", "min_support", "min_confidence"), _NUMBER),
     **dict.fromkeys(("max_depth", "classes"), _MAYBE_WHOLE),
     **dict.fromkeys(("open", "suppressed"), _FLAG),
@@ -304,6 +327,15 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         test=_object("statistic df p")
         | _MAYBE_OBJECT
         | {"description": "None if a cell is suppressed."},
+    ),
+    "Regression": _object(
+        "outcome answer formula records left_out log_likelihood aic warnings",
+        terms=_list(
+            _object(
+                "name label against odds_ratio low high pvalue points points_low points_high "
+                "coefficient estimate stderr"
+            )
+        ),
     ),
     "Plan": {
         "description": "As `tacit plan --format json` prints it, with `tradeoff` beside.",

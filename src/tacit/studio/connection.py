@@ -6,12 +6,16 @@ import io
 import json
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from tacit.errors import ServiceError
+
+if TYPE_CHECKING:
+    from tacit.core.design import Design
+    from tacit.reconstruction import Reconstruction
 
 SECONDS = 60.0
 
@@ -61,6 +65,18 @@ class StudioConnection:
         table = pyarrow.parquet.read_table(io.BytesIO(content))
         columns = dict(zip(table.column_names, table.columns, strict=True))
         return native_frame(columns, self.backend)
+
+    def design(self, slug: str) -> Design:
+        """The design that the records were disguised with."""
+        from tacit.core.design import Design
+
+        return Design.from_json(self._get(f"surveys/{quote(slug, safe='')}/design.json").decode())
+
+    def reconstruct(self, slug: str) -> Reconstruction:
+        """Estimates from the disguised records: tables, comparisons, tests."""
+        from tacit.reconstruction import reconstruct
+
+        return reconstruct(self.records(slug), self.design(slug))
 
     def _frame(self, rows: list[dict[str, Any]], heads: tuple[str, ...]) -> Any:
         from tacit.core.label_codes import frame_of

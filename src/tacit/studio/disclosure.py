@@ -134,10 +134,21 @@ def answering(release: Release, names: Sequence[str]) -> Release:
 
 def _answering(release: Release, names: Sequence[str]) -> Release:
     counts = release.counts.complete(_reports(release, names))
-    if counts.n_records == release.counts.n_records:
-        return release
+    whole = counts.n_records == release.counts.n_records
+    return release if whole else _left_out(release, counts, repr(names))
+
+
+def sampled_release(release: Release, names: Sequence[str], key: str) -> Release:
+    """The records for a model of these questions, of which 20 to 29 are always left out.
+
+    They are drawn at random, but always the same ones for the same `key`.
+    """
+    return _left_out(release, release.counts.complete(_reports(release, names)), key)
+
+
+def _left_out(release: Release, counts: PatternTable, key: str) -> Release:
     whole = release.counts.with_no_answer()
-    seed = hashlib.sha256(repr(names).encode())
+    seed = hashlib.sha256(key.encode())
     seed.update(whole.patterns.tobytes())
     seed.update(whole.counts.tobytes())
     rng = np.random.default_rng([*seed.digest()])
@@ -169,6 +180,46 @@ def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
     together = release.survey.design.jointly_reported(names)
     hidden = _small_cells(release, sorted(together, key=schema.index))
     return hidden if len(together) == len(names) else np.full(shape, hidden.any())
+
+
+def hidden_blocks(
+    release: Release, names: Sequence[str], parts: Sequence[Sequence[Sequence[int]]]
+) -> Cells:
+    """The cells of a table with merged categories that are not shown.
+
+    `parts` are the codes of each merged category, per question. A merged cell is shown if, along
+    one axis, each of its lines contains all hidden cells of that line or none, and the line has a
+    shown cell too. Then it is a sum of shown cells and of sums that other tables show, so it tells
+    nothing that they do not. Its groups must have at least 20 people.
+    """
+    hidden, records = hidden_table(release, names), answering(release, names)
+    blocks = np.ones([len(part) for part in parts], bool)
+    for block in np.ndindex(blocks.shape):
+        codes = [parts[axis][k] for axis, k in enumerate(block)]
+        merged = [(name, c) for name, c in zip(names, codes, strict=True) if len(c) > 1]
+        if not any(_few_people(records, name, c) for name, c in merged):
+            blocks[block] = not any(_whole_lines(hidden, codes, axis) for axis in range(len(names)))
+    return blocks
+
+
+def _whole_lines(hidden: Cells, codes: Sequence[Sequence[int]], axis: int) -> bool:
+    """Whether each line of a block along an axis has all hidden cells of that line, or none."""
+    size = hidden.shape[axis]
+    through = [range(size) if a == axis else c for a, c in enumerate(codes)]
+    lines = np.moveaxis(hidden[np.ix_(*through)], axis, -1)
+    inside, whole = lines[..., list(codes[axis])].sum(axis=-1), lines.sum(axis=-1)
+    return bool(((inside == 0) | ((inside == whole) & (whole < size))).all())
+
+
+def _few_people(release: Release, name: str, codes: Sequence[int]) -> bool:
+    """Whether fewer than 20 people gave one of these answers, even if the noise is allowed for."""
+    table = release.reconstruction.table([name])
+    places, n = list(codes), table.n_records
+    share = float(np.clip(np.ravel(table.value)[places].sum(), 0, 1))
+    variance = float(table.covariance[np.ix_(places, places)].sum())
+    noise = max(variance - share * (1 - share) / n, 0.0)
+    noise = 0.0 if noise < _ROUNDING * variance else noise
+    return n * (share + 2 * math.sqrt(noise)) < SMALLEST_GROUP
 
 
 def _small_cells(release: Release, names: Sequence[str]) -> Cells:

@@ -22,23 +22,20 @@ from tacit.studio import forms, site
 from tacit.studio.accounts import Role
 from tacit.studio.drafts import KIND, Draft, DraftDocument, checked_text
 from tacit.studio.forms import MISSING, kinds
+from tacit.studio.review import review
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
 from tacit.survey import Published, example
 from tacit.survey.logo import picture_address
-from tacit.survey.published import waves_sentence
 from tacit.survey.yaml_text import to_yaml
 
 
-def show_drafts(visit: PageVisit) -> Response:
-    """The drafts of the account, and the form for a new one."""
-    return visit.page("drafts.html", drafts=visit.studio.own_drafts(visit.person))
-
-
 def create(visit: PageVisit) -> Draft:
-    """Make a draft: empty with a title, or the example."""
+    """Make a draft: empty with a title, the example, or the text of a survey file."""
     title = " ".join(visit.text("title").split())
-    if visit.form.get("from") == "example":
-        return new_draft(visit, example())
+    if visit.form.get("from") in ("example", "text"):
+        return new_draft(
+            visit, example() if visit.form["from"] == "example" else visit.text("text")
+        )
     if not title:
         raise DataError("give the new survey a title")
     empty = {"title": title, "languages": ["en"], "questions": [], "groups": []}
@@ -47,17 +44,9 @@ def create(visit: PageVisit) -> Draft:
 
 def show_draft(visit: PageVisit, status: int = 200) -> Response:
     """A draft: its problems, its questions and groups, and what can be done with it."""
-    survey = visit.draft.document.checked[0]
-    waves = None if survey is None else survey.survey.waves
-    return visit.page(
-        "draft.html",
-        status,
-        document=visit.draft.document,
-        waves=waves and survey and waves_sentence(survey.design, waves),
-        kinds=kinds("questions"),
-        families=kinds("groups"),
-        lost=visit.request.query_params.getlist("lost"),
-    )
+    lost = visit.request.query_params.getlist("lost")
+    families = kinds("groups")
+    return visit.page("draft.html", status, kinds=kinds("questions"), families=families, lost=lost)
 
 
 def show_text(visit: PageVisit) -> Response:
@@ -80,6 +69,16 @@ def save_text(visit: PageVisit) -> Response | Draft:
 def download(visit: PageVisit) -> Response:
     """The draft as a survey file."""
     return visit.file(visit.draft.text, f"{visit.draft.id}.yaml")
+
+
+def show_review(visit: PageVisit) -> Response:
+    """What is published: what respondents see, what is promised, how exact results will be."""
+    survey, problems = visit.draft.document.checked
+    values: dict[str, Any] = {} if survey is None else review(survey)
+    may_publish = site.has_right(visit.person, Right.PUBLISHER)
+    return visit.page(
+        "publish.html", survey=survey, problems=problems, may_publish=may_publish, **values
+    )
 
 
 def if_correct(visit: PageVisit, make: Callable[[PageVisit], Any]) -> Any:
@@ -161,6 +160,7 @@ def _correct(visit: PageVisit) -> Published:
 
 def published_draft(visit: PageVisit) -> Published:
     """Publish a draft; its members get the same roles for the survey."""
+    visit.require_tick("tick the box to publish; a published survey cannot be changed")
     survey = _correct(visit)
     visit.register(
         survey,
@@ -465,15 +465,15 @@ _publish, _preview_page = (partial(if_correct, make=m) for m in (published_draft
 _with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The pages of this module with the rights that they need.
 ROUTES = (
-    PageRoute("GET", "/drafts", Right.PERSON, show_drafts),
-    PageRoute("POST", "/drafts", Right.AUTHOR, create, then=_MADE),
+    _with_text("POST", "/drafts", Right.AUTHOR, create, then=_MADE),
     PageRoute("GET", _DRAFT, Role.VIEWER, show_draft),
     PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
     _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text, then=_MADE),
     PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
+    PageRoute("GET", f"{_DRAFT}/publish", Role.VIEWER, show_review),
     PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, _publish, then="/surveys/{made.slug}"),
     PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate, then=_MADE),
-    PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, deleted_draft, then="/drafts"),
+    PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, deleted_draft, then="/?state=draft"),
     PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, _preview_page, then="{made}"),
     PageRoute("POST", f"{_SURVEY}/duplicate", Role.OWNER, draft_of_survey, then=_MADE),
     PageRoute("POST", f"{_SURVEY}/delete", Role.OWNER, deleted_survey, then="/"),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tacit.core.schema import Attribute
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
 from tacit.output.rounding import finite
-from tacit.reconstruction import Estimate
-from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio import disclosure
 from tacit.studio.disclosure import Cells, why_hidden
+from tacit.studio.recoding import Recoding, column_name, unchanged, with_recoded
 from tacit.studio.release import Release
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
@@ -105,10 +106,17 @@ class GroupTable:
         return shown
 
 
-def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
+def group_table(
+    release: Release,
+    row: str,
+    by: Sequence[str],
+    recodings: Mapping[str, Recoding] = MappingProxyType({}),
+    reference: str | None = None,
+) -> GroupTable:
     """Answers to `row` in the groups of `by`: a question, or one within the layers of another.
 
-    `by` names the layer first.
+    `by` names the layer first. Groups are compared with the `reference` group, or with the first
+    one that is shown.
     """
     names = [*by, row]
     schema = release.survey.design.schema
@@ -121,58 +129,98 @@ def group_table(release: Release, row: str, by: Sequence[str]) -> GroupTable:
             f"the table has {cells:,} cells, at most {MOST_CELLS} are shown: choose questions with "
             "fewer answers"
         )
-    return release.once(("table", *names), lambda: _table(release, row, tuple(by)))
-
-
-def _table(release: Release, row: str, by: tuple[str, ...]) -> GroupTable:
-    for name in (row, *by):
+    for name in names:
         if (why := why_hidden(release, name)) is not None:
             raise DataError(f"{name}: {why}")
-    records = disclosure.answering(release, [*by, row])
+    parts = tuple(recodings.get(name, unchanged(schema[name])) for name in names)
+    if reference is not None and reference not in parts[-2].labels:
+        raise DataError(unknown("reference group", reference, parts[-2].labels))
+    made = partial(_table, release, row, tuple(by), parts, reference)
+    return release.once(("table", *parts, reference), made)
+
+
+def _table(
+    release: Release,
+    row: str,
+    by: tuple[str, ...],
+    parts: tuple[Recoding, ...],
+    reference: str | None,
+) -> GroupTable:
+    names = [*by, row]
+    records = disclosure.answering(release, names)
     missing = release.counts.n_records - records.counts.n_records
     if missing and len(by) > 1:
         raise DataError(
             "a table of three questions is shown if nobody left out one of them: otherwise tables "
             "of two of them less this one would tell the answers of the people who did"
         )
-    table = disclosure.shown_estimates(release, records).table([row], given=list(by))
-    hidden = disclosure.hidden_table(release, [*by, row])
-    attributes = [release.survey.design.schema[name] for name in (*by, row)]
-    low, high = table.interval()
+    schema = release.survey.design.schema
+    codes = [part.codes(schema[part.name]) for part in parts]
+    hidden = disclosure.hidden_blocks(release, names, codes)
+    estimates = disclosure.shown_estimates(release, records)
+    shares = np.full((3, *hidden.shape), np.nan)
+    if any(part.changes(schema[part.name]) for part in parts):
+        for cell in map(tuple, np.argwhere(~hidden)):
+            group, answer = _condition(parts[:-1], cell[:-1]), _condition(parts[-1:], cell[-1:])
+            estimate = estimates.probability(answer, given=group)
+            shares[(slice(None), *cell)] = (estimate.value, *estimate.interval())
+    else:
+        table = estimates.table([row], given=list(by))
+        shares[:] = (table.value, *table.interval())
     cells = []
     for cell in np.ndindex(*hidden.shape):
-        numbers = (None if hidden[cell] else float(n[cell]) for n in (table.value, low, high))
-        cells.append(GroupCell(*_labels(attributes, cell), *numbers))
-    test = None
-    if not hidden.any():
-        layers = list(by[:-1]) or None
-        test = records.reconstruction.independence([row, by[-1]], given=layers)
-    compared = tuple(_comparisons(table, hidden, attributes))
+        numbers = (None if hidden[cell] else float(n[cell]) for n in shares)
+        cells.append(GroupCell(*_labels(parts, cell), *numbers))
+    known = ~hidden & ((shares[1] > 0) | (shares[2] < 1))
+    compared = tuple(_comparisons(estimates, known, parts, reference))
+    test = None if hidden.any() else _test(records, parts)
     return GroupTable(row, by, tuple(cells), compared, test, missing)
 
 
+def _test(records: Release, parts: Sequence[Recoding]) -> HypothesisTest | None:
+    """The test of independence of the groups; None if disguised answers are merged."""
+    *layers, column, row = parts
+    schema, design = records.survey.design.schema, records.survey.design
+    changed = {part.name: part for part in parts if part.changes(schema[part.name])}
+    if any(design.group_of(name).disguised for name in changed):
+        return None
+    estimates, names = records.reconstruction, {part.name: part.name for part in parts}
+    if changed:
+        names |= {name: column_name(name) for name in changed}
+        columns = [names[name] for name in changed]
+        estimates = reconstruct(with_recoded(records, changed), design, columns)
+    given = [names[layer.name] for layer in layers] or None
+    return estimates.independence([names[row.name], names[column.name]], given=given)
+
+
 def _comparisons(
-    table: Estimate, hidden: Cells, attributes: Sequence[Attribute]
+    estimates: Reconstruction, known: Cells, parts: Sequence[Recoding], reference: str | None
 ) -> Iterator[GroupComparison]:
-    """Each group with the first one of its layer that shows the answer."""
-    shape, (low, high) = hidden.shape, table.interval()
-    known = ~hidden & ((low > 0) | (high < 1))
+    """Each group with the reference group of its layer, if both show the answer."""
+    shape = known.shape
     layers = [range(size) for size in shape[:-2]]
     answers = [1] if shape[-1] == 2 else range(shape[-1])
     for *layer, answer in product(*layers, answers):
         shown = [k for k in range(shape[-2]) if known[(*layer, k, answer)]]
-        for other in shown[1:]:
-            first, second = (*layer, other, answer), (*layer, shown[0], answer)
-            places = np.array([np.ravel_multi_index(cell, shape) for cell in (first, second)])
-            pair = table.part(places, (Attribute("group", range(2)),), "")
-            estimate = GroupShares(pair, "", ("", "")).difference()
-            limits = estimate.interval()
-            (group, label), (against, _) = (_labels(attributes, p) for p in (first, second))
-            numbers = (float(part) for part in (estimate.value, *limits))
+        wanted = shown[:1] if reference is None else [parts[-2].labels.index(reference)]
+        for first, other in product(wanted, shown):
+            if first == other or first not in shown:
+                continue
+            pair = [_condition(parts[:-1], (*layer, k)) for k in (other, first)]
+            event = _condition(parts[-1:], (answer,))
+            estimate = estimates.difference(event, between=(pair[0], pair[1]))
+            group, label = _labels(parts, (*layer, other, answer))
+            against, _ = _labels(parts, (*layer, first, answer))
+            numbers = (float(part) for part in (estimate.value, *estimate.interval()))
             yield GroupComparison(group, against, label, *numbers)
 
 
-def _labels(attributes: Sequence[Attribute], cell: Sequence[int]) -> tuple[GroupLabels, Any]:
-    """The categories of the group and the answer of a cell."""
-    labels = [a.categories[code] for a, code in zip(attributes, cell, strict=True)]
+def _condition(parts: Sequence[Recoding], cell: Sequence[int]) -> dict[str, list[Any]]:
+    """The categories of a cell, by question."""
+    return {part.name: list(part.groups[k][1]) for part, k in zip(parts, cell, strict=True)}
+
+
+def _labels(parts: Sequence[Recoding], cell: Sequence[int]) -> tuple[GroupLabels, str]:
+    """The groups and the answer of a cell."""
+    labels = [part.labels[k] for part, k in zip(parts, cell, strict=True)]
     return tuple(labels[:-1]), labels[-1]

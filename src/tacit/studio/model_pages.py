@@ -21,6 +21,7 @@ from tacit.studio.page_templates import utc_text
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
+from tacit.studio.survey_pages import survey_values
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.
@@ -46,8 +47,8 @@ def show_models(visit: PageVisit) -> Response:
     """The models of a survey, and the form for a new one."""
     return visit.page(
         "models.html",
+        **survey_values(visit) | {"release": visit.studio.releases.comparable(visit.survey)},
         models=seen_models(visit),
-        release=visit.studio.releases.comparable(visit.survey),
         later=AT_CLOSING,
         texts=question_texts(visit.survey),
         kinds=KINDS,
@@ -140,7 +141,7 @@ def show_model(visit: PageVisit) -> Response:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
         raise RefusalError(NOT_FOUND)
-    page = visit.page("model_wait.html", problem=problem)
+    page = visit.page("model_wait.html", **survey_values(visit), problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
     return page
@@ -205,6 +206,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     content, request = model.content, model.request
     picture, epsilon = content["summary"].get("picture"), content["privacy"]["epsilon"]
     return {
+        **survey_values(visit),
         "model": model,
         "picture": None if picture is None else tree_picture(picture),
         "smallest": SMALLEST_GROUP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime
 from functools import cache
@@ -9,6 +10,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.output.number_text import number_of
+from tacit.studio.charts import interval_text, percent, ratio_text
 from tacit.survey.groups import GROUP_FAMILIES
 from tacit.survey.questions import QUESTION_KINDS
 
@@ -73,8 +75,18 @@ def utc_text(seconds: float) -> str:
 def page_templates() -> Environment:
     """The templates in the folder `templates`; an unknown name in one is an error."""
     templates = Environment(
-        loader=PackageLoader("tacit.studio"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("tacit.studio"),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
     )
-    templates.globals |= {word.__name__: word for word in (number_of, in_words, hint)}
-    templates.filters |= {"in_place": in_place, "utc": utc_text}
+    words = (number_of, in_words, hint, interval_text)
+    templates.globals |= {word.__name__: word for word in words}
+    templates.filters |= {
+        "in_place": in_place,
+        "utc": utc_text,
+        "percent": percent,
+        "log2": math.log2,
+        "ratio": ratio_text,
+    }
     return templates

@@ -96,6 +96,19 @@ class Releases:
         self._kept: dict[Path, Release] = {}
         self._newest_of: dict[str, Release] = {}
         self._locks: dict[str, threading.Lock] = {}
+        self._day_counts: dict[str, tuple[int, dict[str, int]]] = {}
+
+    def today(self) -> date:
+        """The current day."""
+        return self._today()
+
+    def day_counts(self, survey: Published, records: int) -> dict[str, int]:
+        """How many records each day has; counted again if their number has changed."""
+        before, counts = self._day_counts.get(survey.slug, (None, {}))
+        if before != records:
+            counts = self._store.days(survey.survey.fingerprint)
+            self._day_counts[survey.slug] = records, counts
+        return counts
 
     def newest(self, survey: Published) -> Release | None:
         """The newest release, made now if enough records are new; None if there are too few.

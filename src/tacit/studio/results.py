@@ -24,6 +24,9 @@ from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
 from tacit.survey import Published
 
+#: Behind the name of a question: among those to whom it applies.
+_ASKED = " (asked)"
+
 
 @dataclass(frozen=True)
 class CategoryResult:
@@ -59,6 +62,13 @@ class QuestionResult:
     safe_answers: str | None = None
     #: Records without an answer, which the shares leave out.
     missing: int = 0
+    #: Whether these are the answers of those to whom a conditional question applies.
+    asked: bool = False
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that was asked for."""
+        return self.name.removesuffix(_ASKED) if self.asked else self.name
 
     @property
     def outside(self) -> bool:
@@ -119,7 +129,8 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
         return []
     asked = replace(
         whole,
-        name=f"{whole.name} (asked)",
+        name=whole.name + _ASKED,
+        asked=True,
         text=f"{whole.text} Of those to whom it applies ({conditions[whole.name]})",
         categories=_categories(release, whole.name, estimate, [None] * np.size(estimate.value)),
         effective=effective_respondents(estimate),

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from starlette.responses import Response
 
-from tacit.errors import DataError, SurveyError, unknown
+from tacit.errors import DataError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.studio import results
 from tacit.studio.accounts import Role
-from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
-from tacit.studio.group_tables import group_table
+from tacit.studio.charts import odds_scale, scale_for
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
+from tacit.studio.drafts import Draft
+from tacit.studio.group_tables import GroupTable, group_table
+from tacit.studio.overview import overview, survey_meta
+from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
+from tacit.studio.regressions import python_code, regression, request_of_form
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import survey_report, survey_report_pdf
-from tacit.studio.results import question_results, question_texts
+from tacit.studio.results import labels, question_results, question_texts
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
-from tacit.survey import Published, survey_from_text
+from tacit.survey import Published
+from tacit.survey.fields import text_in
+
+T = TypeVar("T")
 
 MOST_LINKS = 100_000
 MakeFile = Callable[[Release], str | bytes]
@@ -30,29 +39,183 @@ _BASE = re.compile(r"""https?://[^\s"',]+""")
 
 
 def show_surveys(visit: PageVisit) -> Response:
-    """The surveys of the account, with their numbers of records."""
-    surveys = visit.studio.surveys(visit.person)
-    states = [visit.studio.store.state(survey.survey.fingerprint) for survey in surveys]
-    return visit.page("surveys.html", surveys=list(zip(surveys, states, strict=True)))
+    """The surveys and drafts of the account, with their states and progress.
+
+    A draft that was published is listed among the drafts only.
+    """
+    listed = [survey_row(visit, survey) for survey in visit.studio.surveys(visit.person)]
+    listed = [*listed, *map(draft_row, visit.studio.own_drafts(visit.person))]
+    query = visit.request.query_params
+    chosen, sought = query.get("state", ""), query.get("q", "").strip()
+    return visit.page(
+        "surveys.html",
+        listed=listed,
+        rows=[
+            row
+            for row in listed
+            if (chosen == row["state"] or not (chosen or row["done"]))
+            and sought.lower() in row["title"].lower()
+        ],
+        numbers=Counter(
+            [*(row["state"] for row in listed), *("" for row in listed if not row["done"])]
+        ),
+        chosen=chosen,
+        sought=sought,
+        first=next_release_at(0),
+    )
+
+
+def survey_row(visit: PageVisit, survey: Published) -> dict[str, Any]:
+    """A survey in the list."""
+    state = visit.studio.store.state(survey.survey.fingerprint)
+    goal = state.issued or survey.survey.quota
+    points = visit.studio.history.of(survey)
+    access, *_, questions = survey_meta(survey)
+    word = "open" if state.open else "closed"
+    return {
+        "title": survey.title,
+        "done": False,
+        "path": f"/surveys/{survey.slug}",
+        "then": "/results" if points else "",
+        "action": "Results" if points else "Overview",
+        "state": word,
+        "word": word.capitalize(),
+        "meta": f"{questions} · {access.lower()}",
+        "records": state.records,
+        "goal_text": f"of {goal:,}" if goal else "",
+        "progress": state.records / goal if goal else None,
+        "changed": f"results of {points[-1].day}" if points else "",
+    }
+
+
+def draft_row(draft: Draft) -> dict[str, Any]:
+    """A draft in the list."""
+    return {
+        "title": draft.title,
+        "done": draft.published is not None,
+        "path": f"/drafts/{draft.id}",
+        "then": "",
+        "action": "Edit",
+        "state": "draft",
+        "word": "Draft, published" if draft.published else "Draft",
+        "meta": f"saved by {draft.changed_by}",
+        "records": None,
+        "goal_text": "",
+        "progress": None,
+        "changed": draft.saved_at[:16],
+    }
+
+
+def survey_values(visit: PageVisit) -> dict[str, Any]:
+    """What every page of a survey shows: its release, its state, and what waits."""
+    release = visit.studio.releases.newest(visit.survey)
+    state = visit.studio.store.state(visit.key)
+    return {
+        "meta": survey_meta(visit.survey),
+        "state": state,
+        "release": release,
+        "shown": 0 if release is None else release.counts.n_records,
+        "note_text": results.waiting_text(release, state.records),
+        "fewest": FEWEST_SHOWN,
+        "first": next_release_at(0),
+    }
+
+
+def show_overview(visit: PageVisit) -> Response:
+    """Answers, precision, privacy, and what to do next."""
+    values = survey_values(visit)
+    counts = visit.studio.releases.day_counts(visit.survey, values["state"].records)
+    today = visit.studio.releases.today()
+    page = overview(visit.survey, values["state"], values["release"], counts, today)
+    return visit.page("overview.html", **values, **page)
+
+
+def show_questions(visit: PageVisit) -> Response:
+    """What is asked, and how each answer is disguised."""
+    language, terms = visit.survey.survey.languages[0], visit.survey.survey
+    questions = []
+    for number, question in enumerate(terms.questions, 1):
+        group = visit.survey.design.group_of(question.attributes[0].name)
+        answers = [terms.label(question, answer, language) for answer in question.answers]
+        conditions = question.asked_if or {}
+        content = {
+            "name": question.name,
+            "text": text_in(question.text, language),
+            "answers": answers,
+            "optional": question.optional,
+            "asked_if": ", ".join(f"{name}: {' or '.join(c)}" for name, c in conditions.items()),
+            "disguised": group.disguised,
+            "how": group.coin.methods_text,
+        }
+        questions.append((number, content))
+    values = survey_values(visit) | {"sections": by_section(visit.survey, questions)}
+    return visit.page("questions.html", **values)
 
 
 def show_results(visit: PageVisit) -> Response:
-    """The state of a survey and the results of each question."""
-    release, values = newest_release(visit)
-    values |= {"results": [], "fewest": FEWEST_SHOWN, "first": next_release_at(0)}
+    """The results of each question, all on one scale."""
+    values = survey_values(visit) | {"results": []}
+    release = values["release"]
     if release is not None:
-        points = visit.studio.history.of(visit.survey)
+        points, shown = visit.studio.history.of(visit.survey), question_results(release)
+        numbers = {
+            attribute.name: number
+            for number, question in enumerate(visit.survey.survey.questions, 1)
+            for attribute in question.attributes
+        }
+        shares = [category.share for result in shown for category in result.categories]
         values |= {
-            "results": question_results(release),
+            "results": shown,
+            "sections": by_section(
+                visit.survey, [(numbers[result.attribute], result) for result in shown]
+            ),
+            "result_scale": scale_for(shares, whole=True),
             "notes": results.result_notes,
             "hidden": results.hidden_questions(release),
-            "release": release,
-            "snapshot": visit.studio.releases.snapshot(visit.survey),
             "warnings": results.group_warnings(release),
             "points": points,
             "figures": results.history_figures(points),
         }
     return visit.page("results.html", **values)
+
+
+def by_section(
+    survey: Published, items: Sequence[tuple[int, T]]
+) -> list[tuple[str, list[tuple[int, T]]]]:
+    """Items with the numbers of their questions, under the headings of the survey."""
+    language = survey.survey.languages[0]
+    titles = {s.first: text_in(s.title, language) for s in survey.survey.sections or ()}
+    parts: list[tuple[str, list[tuple[int, T]]]] = [("", [])]
+    for number, item in items:
+        question = survey.survey.questions[number - 1].name
+        if question in titles and (not parts[-1][1] or parts[-1][0] != titles[question]):
+            parts.append((titles[question], []))
+        parts[-1][1].append((number, item))
+    return [part for part in parts if part[1]]
+
+
+def show_export(visit: PageVisit) -> Response:
+    """Reports, estimates and records as files."""
+    return visit.page("export.html", **survey_values(visit))
+
+
+def show_people(visit: PageVisit, link: str | None = None) -> Response:
+    """The address, links, and who has which role; `link` makes a new account."""
+    accounts, fingerprint = visit.studio.accounts, visit.survey.survey.fingerprint
+    return visit.page(
+        "people.html",
+        **survey_values(visit),
+        invited=visit.survey.survey.access == "invited",
+        members=accounts.members(fingerprint),
+        invitations=[(item, visit.survey) for item in accounts.invitations(fingerprint)],
+        link=link,
+    )
+
+
+def show_settings(visit: PageVisit) -> Response:
+    """Duplicate, freeze a snapshot, close, delete."""
+    snapshot = visit.studio.releases.snapshot(visit.survey)
+    return visit.page("settings.html", **survey_values(visit), snapshot=snapshot)
 
 
 def frozen_snapshot(visit: PageVisit) -> None:
@@ -89,34 +252,8 @@ def new_links(visit: PageVisit, number: str, base: str) -> list[str]:
 
 
 def show_new(visit: PageVisit) -> Response:
-    """The form for the text of a survey file."""
-    return visit.page("new.html", text="", problems=[], checked=None)
-
-
-def new(visit: PageVisit) -> Response | Published:
-    """Check the text of a survey file; publish it if that was asked for."""
-    text = visit.text("text")
-    try:
-        checked = Published(survey_from_text(text))
-    except SurveyError as error:
-        problems = list(error.problems)
-        return visit.page("new.html", 400, text=text, problems=problems, checked=None)
-    if visit.form.get("action") != "publish":
-        return visit.page("new.html", text=text, problems=[], checked=checked)
-    visit.register(checked, "this survey is published already, word for word")
-    visit.record("survey published", checked.title)
-    return checked
-
-
-def newest_release(visit: PageVisit) -> tuple[Release | None, dict[str, Any]]:
-    """The release of the survey of a page, and what each page about it shows."""
-    release = visit.studio.releases.newest(visit.survey)
-    state = visit.studio.store.state(visit.key)
-    return release, {
-        "state": state,
-        "shown": 0 if release is None else release.counts.n_records,
-        "note": results.waiting_text(release, state.records),
-    }
+    """How to begin a survey."""
+    return visit.page("new.html")
 
 
 def released(visit: PageVisit) -> Release:
@@ -130,28 +267,124 @@ def released(visit: PageVisit) -> Release:
     return release
 
 
-def show_table(visit: PageVisit) -> Response:
+def show_compare(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, also within the layers of a third."""
-    newest, values = newest_release(visit)
-    release = visit.studio.releases.comparable(visit.survey)
+    values = survey_values(visit)
+    texts, release = question_texts(visit.survey), visit.studio.releases.comparable(visit.survey)
     chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
     values |= {
         **chosen,
-        "questions": question_texts(visit.survey),
+        "texts": texts,
+        "named": [(name, f"{name}: {text[:60]}") for name, text in texts.items()],
         "table": None,
         "smallest": SMALLEST_GROUP,
+        "newest": values["release"],
         "release": release,
-        "newest": newest,
         "later": AT_CLOSING,
     }
     if release is not None and any(chosen.values()):
         if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
-        values["table"] = group_table(release, chosen["row"], by)
-        asked = (chosen["row"], *by)
-        values["words"] = {name: results.labels(visit.survey, name) for name in asked}
-    return visit.page("table.html", **values)
+        words = {name: labels(visit.survey, name) for name in (chosen["row"], *by) if name in texts}
+        fields = visit.request.query_params
+        recodings = recodings_of_form(visit.survey.design.schema, words, fields, words)
+        reference = fields.get("reference") or None
+        if chosen["column"] in words and reference not in recodings[chosen["column"]].labels:
+            reference = None
+        table = group_table(release, chosen["row"], by, recodings, reference)
+        ends = [end for pair in table.comparisons for end in (pair.low, pair.high)]
+        values |= {
+            "table": table,
+            "words": words,
+            "fields": fields,
+            "recodings": recodings,
+            "people": {name: group_sizes(release, name) for name in words},
+            "reference": reference or "",
+            "reference_choices": [(r, r) for r in recodings[chosen["column"]].labels],
+            "panels": compared_panels(table),
+            "disguised": visit.survey.design.group_of(chosen["row"]).disguised,
+            "scale": scale_for([cell.share or 0.0 for cell in table.cells], whole=True),
+            "difference_scale": scale_for(ends or [1.0], " points"),
+        }
+    return visit.page("compare.html", **values)
+
+
+def show_regression(visit: PageVisit) -> Response:
+    """A logit of one question on others, with odds ratios and average effects."""
+    values, fields = survey_values(visit), visit.request.query_params
+    release, design = visit.studio.releases.comparable(visit.survey), visit.survey.design
+    conditional = {condition.attribute for condition in design.conditions}
+    usable = (
+        []
+        if release is None
+        else [
+            name
+            for name in design.schema.names
+            if name not in conditional and why_hidden(release, name) is None
+        ]
+    )
+    chosen = [name for name in fields.getlist("with") if name != fields.get("outcome")]
+    values |= {
+        "newest": values["release"],
+        "release": release,
+        "later": AT_CLOSING,
+        "fields": fields,
+        "chosen": chosen,
+        "texts": question_texts(visit.survey),
+        "usable": usable,
+        "outcomes": [name for name in usable if design.schema[name].size == 2],
+        "hidden_answers": {name for name in usable if design.group_of(name).disguised},
+        "words": {name: labels(visit.survey, name) for name in usable},
+        "people": {} if release is None else {name: group_sizes(release, name) for name in usable},
+        "fit": None,
+        "problem": None,
+    }
+    status = 200
+    if release is not None and fields.get("outcome"):
+        try:
+            fit = regression(release, request_of_form(visit.survey, fields, chosen))
+        except DataError as error:
+            values["problem"], status = str(error), 400
+        else:
+            ends = [end for term in fit.terms for end in (term.low, term.high)]
+            values |= {
+                "fit": fit,
+                "scale": odds_scale(ends),
+                "code": python_code(fit, visit.survey),
+            }
+    return visit.page("regression.html", status, **values)
+
+
+def group_sizes(release: Release, name: str) -> list[str]:
+    """About how many people gave each answer, for the form that merges them."""
+    table = release.reconstruction.table([name])
+    people = (max(0, round(float(share) * table.n_records)) for share in np.ravel(table.value))
+    return [f"{n:,}" if n >= SMALLEST_GROUP else f"under {SMALLEST_GROUP}" for n in people]
+
+
+def compared_panels(table: GroupTable) -> list[tuple[str, list[dict[str, Any]]]]:
+    """A chart per answer and layer with a row per group; of two answers only the second."""
+    answers = list(dict.fromkeys(cell.answer for cell in table.cells))
+    layers = list(dict.fromkeys(cell.group[:-1] for cell in table.cells))
+    panels = []
+    for layer in layers:
+        for answer in answers[-1:] if len(answers) == 2 else answers:
+            within = [f"{name}: {c}" for name, c in zip(table.by, layer, strict=False)]
+            rows = [
+                {
+                    "label": cell.group[-1],
+                    "share": None if cell.unknown else cell.share,
+                    "low": cell.low,
+                    "high": cell.high,
+                    "reported": None,
+                    "why": "hidden" if cell.hidden else "unknown",
+                }
+                for cell in table.cells
+                if cell.answer == answer and cell.group[:-1] == layer
+            ]
+            panels.append((", ".join([*within, str(answer)]), rows))
+    return panels
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -232,6 +465,11 @@ def records_script(visit: PageVisit) -> Response:
     return visit.file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
+def design_file(visit: PageVisit) -> Response:
+    """The design that respondents were promised, for `tacit` and other programs."""
+    return visit.file(visit.survey.design.to_json(), "design.json")
+
+
 def free_texts(visit: PageVisit) -> Response:
     """The free texts of a closed survey: while it is open, a new text belongs to a new record."""
     if not visit.survey.survey.free_texts:
@@ -259,15 +497,21 @@ RELEASE_FILES: dict[str, MakeFile] = {
     "codebook.md": release_codebook,
 }
 _SURVEY = "/surveys/{survey}"
+_COMPARE = f"{_SURVEY}/compare"
 #: The pages of this module with the rights that they need.
 ROUTES = (
     PageRoute("GET", "/", Right.PERSON, show_surveys),
-    PageRoute("GET", "/new", Right.ADMINISTRATOR, show_new),
-    PageRoute("POST", "/new", Right.ADMINISTRATOR, new, then="/surveys/{made.slug}"),
-    PageRoute("GET", _SURVEY, Role.VIEWER, show_results),
-    PageRoute("GET", f"{_SURVEY}/table", Role.VIEWER, show_table),
+    PageRoute("GET", "/new", Right.PERSON, show_new),
+    PageRoute("GET", _SURVEY, Role.VIEWER, show_overview),
+    PageRoute("GET", f"{_SURVEY}/questions", Role.VIEWER, show_questions),
+    PageRoute("GET", f"{_SURVEY}/results", Role.VIEWER, show_results),
+    PageRoute("GET", _COMPARE, Role.VIEWER, show_compare),
+    PageRoute("GET", f"{_SURVEY}/regression", Role.VIEWER, show_regression),
+    PageRoute("GET", f"{_SURVEY}/people", Role.OWNER, show_people),
+    PageRoute("GET", f"{_SURVEY}/export", Role.VIEWER, show_export),
+    PageRoute("GET", f"{_SURVEY}/settings", Role.OWNER, show_settings),
     PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, then=_SURVEY),
-    PageRoute("POST", f"{_SURVEY}/snapshot", Role.OWNER, frozen_snapshot, then=f"{_SURVEY}/table"),
+    PageRoute("POST", f"{_SURVEY}/snapshot", Role.OWNER, frozen_snapshot, then=_COMPARE),
     PageRoute("POST", f"{_SURVEY}/invite", Role.OWNER, invite),
     PageRoute("GET", "/surveys.json", Right.SIGNED_IN, surveys_json),
     *(
@@ -275,6 +519,7 @@ ROUTES = (
         for file, m in RELEASE_FILES.items()
     ),
     PageRoute("GET", f"{_SURVEY}/estimates.json", Role.VIEWER, estimates_json),
+    PageRoute("GET", f"{_SURVEY}/design.json", Role.VIEWER, design_file),
     PageRoute("GET", f"{_SURVEY}/texts.csv", Role.ANALYST, free_texts),
     PageRoute("GET", f"{_SURVEY}/records.R", Role.ANALYST, records_script),
     *(

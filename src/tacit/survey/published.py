@@ -177,8 +177,8 @@ def waves_sentence(design: Design, waves: int) -> str:
     """What the reports of all waves together reveal, and those of one wave."""
     if not _disguised(design):
         return f"The same people answer {waves} times, and no answer is disguised."
-    own, certainty, together, epsilon = _guesses(design, waves)
-    own_1, certainty_1, together_1, epsilon_1 = _guesses(design, 1)
+    own, certainty, together, epsilon = worst_guesses(design, waves)
+    own_1, certainty_1, together_1, epsilon_1 = worst_guesses(design, 1)
     return (
         f"The same people answer {waves} times, and chance decides anew each time. Someone who "
         "sees all their reports of one question guesses the true answer right in at most "
@@ -189,7 +189,7 @@ def waves_sentence(design: Design, waves: int) -> str:
     )
 
 
-def _guesses(design: Design, waves: int) -> tuple[int, int, int, str]:
+def worst_guesses(design: Design, waves: int) -> tuple[int, int, int, str]:
     """The least protected disguised answer after some waves.
 
     Guesses of 100 and certainty in percent from its own reports, guesses from all disguised ones,

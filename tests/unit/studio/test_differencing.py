@@ -164,6 +164,7 @@ def _only_missing(release: Release, names: Any) -> Release:
         (disclosure, "few_grown", _nothing_grew, 1, "job 2, smokes"),
         (disclosure, "_answering", _only_missing, None, "job 2, pay 2"),
         (disclosure, "_why_hidden", lambda *_: None, None, "smokes 1, brand"),
+        (disclosure, "_whole_lines", lambda *_: True, 1, "job 2"),
     ],
 )
 def test_the_attack_finds_people_if_a_rule_is_left_out(

@@ -81,7 +81,7 @@ def test_a_survey_is_made_with_forms_alone(studio: Tried, root: Browser) -> None
     assert sent["questions/naps"] == "on"
     sent["theta"] = "0.75"
     root.post(f"{location}/groups/1", data=sent)
-    done = root.post(f"{location}/publish")
+    done = root.post(f"{location}/publish", data={"confirm": "yes"})
     assert done.status_code == 303
     made = studio.store.published()[-1]
     assert made.title == "Sleep"

@@ -18,6 +18,9 @@ from tests.support.studio import MARKUP, Browser, Tried, tried
 pytestmark = pytest.mark.slow
 
 
+#: A form whose box is ticked.
+CONFIRMED = {"confirm": "yes"}
+
 # The text ----------------------------------------------------------------------------------------
 
 
@@ -26,7 +29,7 @@ def test_a_draft_is_written_checked_saved_and_published(studio: Tried, root: Bro
     own = made.headers["location"].rpartition("/")[2]
     page = root.get(f"/drafts/{own}").text
     assert "needs at least 1 item" in page
-    assert root.post(f"/drafts/{own}/publish").status_code == 400
+    assert root.post(f"/drafts/{own}/publish", data=CONFIRMED).status_code == 400
     wrong = root.post(
         f"/drafts/{own}/text", data={"version": "1", "text": "title: X\n", "action": "check"}
     )
@@ -37,14 +40,15 @@ def test_a_draft_is_written_checked_saved_and_published(studio: Tried, root: Bro
     assert root.post(f"/drafts/{own}/text", data=form).status_code == 303
     assert stored(studio, own).text == TEXT
     assert "The survey is correct" in root.get(f"/drafts/{own}").text
-    done = root.post(f"/drafts/{own}/publish")
+    assert root.post(f"/drafts/{own}/publish").status_code == 400, "the box is not ticked"
+    done = root.post(f"/drafts/{own}/publish", data=CONFIRMED)
     assert done.status_code == 303
     slug = done.headers["location"].rpartition("/")[2]
     survey = Published(survey_from_text(TEXT))
     assert slug == survey.slug
     assert survey in studio.store.published()
     assert stored(studio, own).published == slug
-    again = root.post(f"/drafts/{own}/publish")
+    again = root.post(f"/drafts/{own}/publish", data=CONFIRMED)
     assert again.status_code == 400
     assert "published already" in again.text
 
@@ -71,9 +75,9 @@ def test_a_draft_of_others_does_not_exist(studio: Tried) -> None:
     two = studio.client(studio.account("Bo", Role.OWNER))
     own = draft_in(studio, one)
     assert two.get(f"/drafts/{own}").status_code == 404
-    assert own not in two.get("/drafts").text
-    assert own in one.get("/drafts").text
-    page = one.get(f"/drafts/{own}").text
+    assert own not in two.get("/").text
+    assert own in one.get("/").text
+    page = one.get(f"/drafts/{own}/publish").text
     assert "An administrator can publish it" in page
     assert one.post(f"/drafts/{own}/publish").status_code == 403
 
@@ -95,7 +99,7 @@ def test_a_text_that_cannot_be_parsed_can_be_saved_and_repaired(
     page = root.get(f"/drafts/{own}")
     assert page.status_code == 200
     assert said in page.text
-    assert "Edit as text" in page.text
+    assert "Survey file" in page.text
     assert root.get(f"/drafts/{own}/settings").status_code == 400
     assert root.get(f"/drafts/{own}/text").status_code == 200
     assert root.post(f"/drafts/{own}/preview").status_code == 400
@@ -109,7 +113,7 @@ def test_markup_in_a_draft_appears_as_text(studio: Tried, root: Browser) -> None
         assert page.status_code == 200, path
         assert MARKUP not in page.text
         assert "&lt;script&gt;" in page.text
-    assert MARKUP not in root.get("/drafts").text
+    assert MARKUP not in root.get("/").text
 
 
 def test_a_text_that_is_too_long_is_refused(
@@ -170,13 +174,11 @@ def test_an_author_of_a_second_wave_is_not_left_to_forget_the_first(studio: Trie
     """The copy asks whether people answer again; once that is said, all waves are counted."""
     owner = studio.client(studio.account("Ada", administrator=True))
     own = draft_in(studio, owner)
-    assert (
-        "Will the same people answer these questions more than once?"
-        in owner.get(f"/drafts/{own}").text
-    )
+    review = f"/drafts/{own}/publish"
+    assert "Will the same people answer more than once?" in owner.get(review).text
     form = {"version": "2", "text": f"{TEXT}waves: 2\n"}
     assert owner.post(f"/drafts/{own}/text", data=form).status_code == 303
-    page = owner.get(f"/drafts/{own}").text
+    page = owner.get(review).text
     assert "The same people answer 2 times, and chance decides anew each time." in page
     assert "more than once?" not in page
     assert 'name="waves"' in owner.get(f"/drafts/{own}/settings").text
@@ -212,7 +214,7 @@ def test_a_survey_is_deleted_only_when_closed_and_if_its_title_is_typed(tmp_path
     assert len(counts) == 1  # those that are shown
     assert owner.post(f"{base}/delete", data={"confirm": "Work"}).status_code == 400
     owner.post(f"{base}/close", data={"confirm": "Work"})
-    assert "Delete the survey and its records" in owner.get(base).text
+    assert "Delete the survey and its records" in owner.get(f"{base}/settings").text
     assert owner.post(f"{base}/delete", data={"confirm": "Wrong"}).status_code == 400
     assert studio.store.state(studio.mine.survey.fingerprint).records == 150
     assert owner.post(f"{base}/delete", data={"confirm": "Work"}).status_code == 303

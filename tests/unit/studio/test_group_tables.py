@@ -159,14 +159,14 @@ def test_answers_that_conditions_exclude_hide_nothing() -> None:
 def test_the_page_shows_layers_differences_and_markup_as_text(tmp_path: Path) -> None:
     studio = tried(tmp_path, records=3000, closed=True)
     client = studio.client(studio.account("Ada", Role.VIEWER))
-    path = f"/surveys/{studio.mine.slug}/table"
+    path = f"/surveys/{studio.mine.slug}/compare"
     page = client.get(f"{path}?row=stole&column=site&layer=often").text
     found = studio.studio.releases.newest(studio.mine)
     assert found is not None
     table = group_table(found, "stole", ["often", "site"])
     for cell in table.cells:
         shown = cell.share is not None and not cell.unknown
-        assert not shown or f"{100 * (cell.share or 0):.1f} %</td>" in page
+        assert not shown or f"{100 * (cell.share or 0):.1f}\u202f%</td>" in page
     assert page.count("the group may be empty") == sum(cell.unknown for cell in table.cells) > 0
     assert page.count("not shown</td>") == table.hidden
     for one in table.comparisons:

@@ -117,7 +117,7 @@ def test_an_invitation_is_listed_with_its_maker_and_can_be_revoked(
 ) -> None:
     maker = studio.account("Ada", Role.OWNER)
     link = invited(studio.client(maker), studio, "analyst")
-    members = f"/surveys/{studio.mine.slug}/members"
+    members = f"/surveys/{studio.mine.slug}/people"
     for client, path in ((studio.client(maker), members), (root, members), (root, "/accounts")):
         page = client.get(path).text
         (row,) = re.findall(r"<tr><td>analyst</td>.*?</tr>", page, re.DOTALL)
@@ -186,7 +186,7 @@ def test_a_disabled_account_gets_in_by_no_way(studio: Tried, root: Browser) -> N
     assert sign_in().status_code == 403
     assert accounts.of_number(person.id) is None  # whom a passkey signs in
     assert accept(studio, link) == 404
-    assert "disabled" in root.get(f"{survey}/members").text
+    assert "disabled" in root.get(f"{survey}/people").text
     assert accounts.history()[1].action == "account disabled"
     assert accounts.history()[1].subject == "Ada"
     # Enabled again, it has its password and roles, and nothing else of what it had.
@@ -223,8 +223,8 @@ def test_the_page_of_members_says_who_invited_whom(studio: Tried) -> None:
     maker = studio.account("Ada", Role.OWNER)
     client = studio.client(maker)
     assert accept(studio, invited(client, studio), "Bo") == 303
-    page = client.get(f"/surveys/{studio.mine.slug}/members").text
-    assert re.search(r"<td>Bo</td>\s*<td>Ada</td>", page)
+    page = client.get(f"/surveys/{studio.mine.slug}/people").text
+    assert re.search(r">Bo</th>\s*<td[^>]*>Ada</td>", page)
     made = studio.studio.accounts.history()[0]
     assert (made.account, made.action, made.subject) == ("Bo", "account made", "invited by Ada")
 

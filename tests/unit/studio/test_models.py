@@ -149,7 +149,7 @@ def test_a_model_is_learnt_shown_downloaded_and_deleted(
     assert page.status_code == 200
     assert "What publishing this model costs" in page.text
     assert MARKUP not in page.text
-    assert ("<svg" in page.text) == (kind == "tree")
+    assert ('<svg class="tree"' in page.text) == (kind == "tree")
     assert ("Always “no”" in page.text) == (kind in ("tree", "naive_bayes"))
     table = studio.studio.releases.newest(studio.mine)
     assert table is not None

@@ -160,12 +160,14 @@ def test_pages_and_downloads_of_a_survey_with_missing_answers(tmp_path: Path) ->
     studio.mine = ANALYSED
     browser = studio.client(studio.account("analyst", Role.ANALYST))
     place = f"/surveys/{ANALYSED.slug}"
-    page = browser.get(place)
+    assert browser.get(place).status_code == 200
+    page = browser.get(f"{place}/results")
     assert page.status_code == 200
     assert "without an answer left out" in page.text
-    for end in ("/table?row=smokes&column=place", "/report.html", "/estimates.csv", "/records.csv",
-                "/records.parquet", "/records.sav", "/records.dta", "/codebook.md",
-                "/estimates.tex"):  # fmt: skip
+    files = ("report.html", "estimates.csv", "estimates.tex", "codebook.md")
+    records = [f"records.{kind}" for kind in ("csv", "parquet", "sav", "dta")]
+    for name in ("compare?row=smokes&column=place", *files, *records):
+        end = f"/{name}"
         assert browser.get(place + end).status_code == 200, end
     questions = browser.get(f"{place}/estimates.json").json()["questions"]
     assert {one["name"]: one["missing"] for one in questions}["smokes"] > 0

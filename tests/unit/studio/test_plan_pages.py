@@ -92,11 +92,12 @@ def test_families_are_compared_in_a_table_and_a_figure(viewer: Browser) -> None:
     page = unescape(viewer.get(f"/plan?{urlencode(asked)}").text)
     for point in expected.points:
         assert f">± {100 * point.width:.2f}<" in page
-    assert page.count("<circle") == len(expected.points) + 3  # and one per line of the legend
+    figure = page[page.index('<svg class="lines"') :]
+    assert figure.count("<circle") == len(expected.points) + 3  # and one per line of the legend
     several = [*asked, ("questions", "4")]
     page = viewer.get(f"/plan?{urlencode(several)}").text
     assert "unrelated, 4 groups" in page
-    assert "<svg" not in viewer.get(f"/plan?{urlencode(asked[:3])}").text
+    assert '<svg class="lines"' not in viewer.get(f"/plan?{urlencode(asked[:3])}").text
 
 
 def test_a_whole_survey_is_planned_with_the_budget_of_a_record(

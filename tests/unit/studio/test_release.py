@@ -162,11 +162,12 @@ def test_results_and_the_history_change_with_releases_only(tmp_path: Path) -> No
     studio = tried(tmp_path, records=300)
     client = studio.client(studio.account("Ada", Role.VIEWER))
     path = f"/surveys/{studio.mine.slug}"
-    pages = [path, f"{path}/estimates.json", f"{path}/report.html"]
+    pages = [f"{path}/results", f"{path}/estimates.json", f"{path}/report.html"]
 
     def seen() -> list[str]:
         waiting = r"\d+ records?\.|Results of.*"
-        return [re.sub(waiting, "", client.get(page).text) for page in pages]
+        glance = client.get(path).text.partition("at a glance")[2]
+        return [glance, *(re.sub(waiting, "", client.get(page).text) for page in pages)]
 
     def stored() -> list[float]:
         whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)

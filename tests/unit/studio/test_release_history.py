@@ -38,7 +38,9 @@ def test_each_release_is_one_point_with_the_widths_of_its_intervals(tmp_path: Pa
         ((_, places),) = figure.lines
         assert len(places) == len(points)
     page = (
-        studio.client(studio.account("Ada", Role.VIEWER)).get(f"/surveys/{studio.mine.slug}").text
+        studio.client(studio.account("Ada", Role.VIEWER))
+        .get(f"/surveys/{studio.mine.slug}/results")
+        .text
     )
     for point in points:
         assert f"± {100 * point.widths[point.widest]:.1f}</td>" in page

@@ -33,7 +33,7 @@ def test_a_token_for_one_survey_makes_no_drafts_of_it(path: str, studio: Tried) 
     assert whole.post(path.format(studio.mine.slug)).status_code in (201, 303)
 
 
-@pytest.mark.parametrize("path", ["/drafts", "/api/drafts"])
+@pytest.mark.parametrize("path", ["/", "/api/drafts"])
 def test_the_list_of_drafts_reads_and_checks_no_text(
     path: str, studio: Tried, monkeypatch: pytest.MonkeyPatch
 ) -> None:

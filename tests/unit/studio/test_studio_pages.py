@@ -101,9 +101,9 @@ def test_numbers_on_the_page_and_in_files_are_those_of_the_library(
     whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
     share = whole.table(["stole"])
     low, high = share.interval()
-    page = owner.get(base).text
-    assert f"{100 * share.value[1]:.1f} %" in page
-    assert f"{100 * low[1]:.1f} to {100 * high[1]:.1f} %" in page
+    for page in (owner.get(base).text, owner.get(f"{base}/results").text):
+        assert f"{100 * share.value[1]:.1f}\u202f%" in page
+        assert f"{100 * low[1]:.1f} to {100 * high[1]:.1f}<" in page
     content = owner.get(f"{base}/estimates.json").json()
     assert content["records"] == 400
     np.testing.assert_allclose(content["questions"][0]["answers"][1]["share"], share.value[1])
@@ -122,52 +122,52 @@ def test_the_exported_records_give_the_same_counts(studio: Tried, owner: Browser
 
 def test_groups_are_compared_with_a_test(studio: Tried, owner: Browser) -> None:
     studio.store.close_survey(studio.mine.survey.fingerprint)
-    page = owner.get(f"/surveys/{studio.mine.slug}/table?row=stole&column=site").text
+    page = owner.get(f"/surveys/{studio.mine.slug}/compare?row=stole&column=site").text
     whole = reconstruct(studio.store.codes(studio.mine.survey.fingerprint), studio.mine.design)
     table = whole.table(["stole"], given=["site"])
     for share in np.ravel(table.value):
-        assert f"{100 * share:.1f} %" in page
+        assert f"{100 * share:.1f}\u202f%" in page
     assert f"p-value {whole.independence(['stole', 'site']).shown_p}" in page
 
 
 @pytest.mark.parametrize("query", ["row=stole&column=stole", "row=stole&column=nothing"])
 def test_a_table_needs_two_questions(studio: Tried, owner: Browser, query: str) -> None:
     studio.store.close_survey(studio.mine.survey.fingerprint)
-    answer = owner.get(f"/surveys/{studio.mine.slug}/table?{query}")
+    answer = owner.get(f"/surveys/{studio.mine.slug}/compare?{query}")
     assert answer.status_code == 400
     assert "two different questions" in answer.text
 
 
 def test_markup_in_a_survey_appears_as_text(studio: Tried, owner: Browser) -> None:
-    for page in ("", "/table?row=often&column=site", "/members"):
+    for page in ("", "/results", "/questions", "/compare?row=often&column=site", "/people"):
         text = owner.get(f"/surveys/{studio.mine.slug}{page}").text
         assert MARKUP not in text
-    assert "&lt;script&gt;" in owner.get(f"/surveys/{studio.mine.slug}").text
+    assert "&lt;script&gt;" in owner.get(f"/surveys/{studio.mine.slug}/results").text
 
 
 def test_groups_are_compared_before_closing_only_in_a_snapshot_that_the_owner_freezes_once(
     studio: Tried, owner: Browser
 ) -> None:
     base = f"/surveys/{studio.mine.slug}"
-    query = "table?row=stole&column=site"
+    query = "compare?row=stole&column=site"
     viewer = studio.client(studio.account("viewer", Role.VIEWER))
-    for early in (viewer.get(f"{base}/table"), viewer.get(f"{base}/{query}")):
+    for early in (viewer.get(f"{base}/compare"), viewer.get(f"{base}/{query}")):
         assert early.status_code == 200
         assert "once the survey is closed" in early.text
         assert "The owner can freeze a snapshot earlier." in early.text
         assert "%</td>" not in early.text
-    assert viewer.get(f"/api{base}/{query}").status_code == 400
-    assert "grew by 0 or by at\nleast 20 people" in owner.get(base).text
+    assert viewer.get(f"/api{base}/table?row=stole&column=site").status_code == 400
+    assert "grew by 0 or by at\nleast 20 people" in owner.get(f"{base}/settings").text
     assert owner.post(f"{base}/snapshot", data={}).status_code == 400
     assert viewer.post(f"{base}/snapshot", data={"confirm": "yes"}).status_code == 403
     assert owner.post(f"{base}/snapshot", data={"confirm": "yes"}).status_code == 303
     last = studio.studio.accounts.history()[0]
     assert (last.action, last.subject) == ("snapshot frozen", "Work: 368 records")
-    assert "snapshot of 368 records" in viewer.get(base).text
+    assert "snapshot of 368 records" in owner.get(f"{base}/settings").text
     frozen = viewer.get(f"{base}/{query}")
     assert "the snapshot that was frozen" in frozen.text
     send(studio.store, studio.mine, reports(studio.mine, 400, seed=7))
-    assert "Results of 768 records" in viewer.get(base).text
+    assert "Results of 768 records" in viewer.get(f"{base}/results").text
     assert viewer.get(f"{base}/{query}").text == frozen.text
     again = owner.post(f"/api{base}/snapshot", json={"confirm": "Work"})
     assert again.status_code == 400
@@ -178,7 +178,7 @@ def test_groups_are_compared_before_closing_only_in_a_snapshot_that_the_owner_fr
 
 
 def test_who_gives_a_role_is_told_what_downloads_tell(studio: Tried, owner: Browser) -> None:
-    page = owner.get(f"/surveys/{studio.mine.slug}/members").text
+    page = owner.get(f"/surveys/{studio.mine.slug}/people").text
     assert "whoever compares\ntwo downloads sees which records came in between" in page
 
 
@@ -206,12 +206,14 @@ def test_links_are_made_for_invited_surveys_only(studio: Tried) -> None:
 
 def test_a_survey_is_checked_and_published(studio: Tried) -> None:
     client = studio.client(studio.account("root", administrator=True))
-    wrong = client.post("/new", data={"text": "title: X\n", "action": "check"})
-    assert wrong.status_code == 400
-    assert "problems" in wrong.text
-    text = example()
-    assert "The file is correct" in client.post("/new", data={"text": text}).text
-    made = client.post("/new", data={"text": text, "action": "publish"})
+    assert "Paste a survey file" in client.get("/new").text
+    pasted = {"from": "text", "text": "title: X\n"}
+    wrong = client.post("/drafts", data=pasted).headers["location"]
+    assert "Before it can be published" in client.get(wrong).text
+    draft = client.post("/drafts", data=pasted | {"text": example()}).headers["location"]
+    review = client.get(f"{draft}/publish").text
+    assert "Publish for good" in review
+    made = client.post(f"{draft}/publish", data={"confirm": "yes"})
     assert made.status_code == 303
     assert client.get(made.headers["location"]).status_code == 200
 

@@ -173,7 +173,9 @@ def test_a_page_tells_how_many_links_are_unused(tmp_path: Path) -> None:
     client = studio.client(studio.account("root", administrator=True))
     form = {"n": "3", "base": "https://survey.example.org/"}
     client.post(f"/surveys/{studio.other.slug}/invite", data=form)
-    assert "3 of 3 links are unused" in client.get(f"/surveys/{studio.other.slug}").text
+    page = client.get(f"/surveys/{studio.other.slug}").text
+    assert "of 3 invited" in page
+    assert "3 links unused" in page
     studio.store.close()
 
 

@@ -1,0 +1,122 @@
+"""Recodings: categories of questions that are merged or left out, in tables and regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.core.imports import optional_imports
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError
+from tacit.studio.release import Release
+
+#: The texts of categories by question.
+Words = Mapping[str, Mapping[str, str]]
+#: What a form says of a category: a group of its own, left out, or in a merged group.
+OWN, LEFT_OUT, MERGED = "", "out", ("1", "2")
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """The groups of one question: a label each, with its categories; others are left out."""
+
+    name: str
+    groups: tuple[tuple[str, tuple[Any, ...]], ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The groups."""
+        return tuple(label for label, _ in self.groups)
+
+    def codes(self, attribute: Attribute) -> list[list[int]]:
+        """The codes of the categories of each group."""
+        return [list(map(attribute.code, categories)) for _, categories in self.groups]
+
+    def changes(self, attribute: Attribute) -> bool:
+        """Whether the groups are not simply the categories."""
+        return [len(c) for _, c in self.groups] != [1] * attribute.size
+
+
+def unchanged(attribute: Attribute) -> Recoding:
+    """Every category is a group of its own."""
+    groups = tuple((str(category), (category,)) for category in attribute.categories)
+    return Recoding(attribute.name, groups)
+
+
+def recoding_of_form(
+    attribute: Attribute, fields: Mapping[str, str], words: Mapping[str, str]
+) -> Recoding:
+    """The groups that a form asks for.
+
+    The field `NAME.K` says what the category with the code K counts as, and `NAME.merged1` names
+    the first merged group. `words` are the texts of the categories.
+    """
+    merged: dict[str, list[Any]] = {}
+    groups: list[tuple[str, tuple[Any, ...]]] = []
+    for code, category in enumerate(attribute.categories):
+        chosen = fields.get(f"{attribute.name}.{code}", OWN)
+        if chosen in MERGED:
+            merged.setdefault(chosen, []).append(category)
+        elif chosen != LEFT_OUT:
+            groups.append((words[str(category)], (category,)))
+    for key, categories in merged.items():
+        joined = " or ".join(words[str(category)] for category in categories)
+        label = fields.get(f"{attribute.name}.merged{key}", "").strip()[:100] or joined
+        groups.append((label, tuple(categories)))
+    if len(groups) < 2:
+        raise DataError(f"{attribute.name}: keep at least two groups")
+    if len({label for label, _ in groups}) < len(groups):
+        raise DataError(f"{attribute.name}: two groups have the same name")
+    return Recoding(attribute.name, tuple(groups))
+
+
+def recodings_of_form(
+    schema: Schema, names: Iterable[str], fields: Mapping[str, str], words: Words | None = None
+) -> dict[str, Recoding]:
+    """The groups of these questions that a form asks for; `words` are the texts of categories."""
+    return {
+        name: recoding_of_form(schema[name], fields, _words(schema[name], words))
+        for name in names
+        if name in schema
+    }
+
+
+def _words(attribute: Attribute, words: Words | None) -> Mapping[str, str]:
+    if words is not None:
+        return words[attribute.name]
+    return {str(category): str(category) for category in attribute.categories}
+
+
+def with_recoded(release: Release, recodings: Mapping[str, Recoding]) -> Any:
+    """The reported records as a data frame of labels, recoded questions under `column_name`.
+
+    Only answers that are sent as they are can be recoded before the estimate: what a disguised
+    report says depends on all categories. Records with a category that is left out are gone.
+    """
+    with optional_imports():
+        import pandas as pd
+    counts = release.counts.with_no_answer()
+    codes = np.repeat(counts.patterns, counts.counts, axis=0)
+    frame = pd.DataFrame(
+        {
+            a.name: pd.Categorical.from_codes(codes[:, k], [*map(str, a.categories)])
+            for k, a in enumerate(counts.schema)
+        }
+    )
+    design = release.survey.design
+    for name, recoding in recodings.items():
+        if design.group_of(name).disguised:
+            raise DataError(f"{name} is disguised: its categories cannot be merged here")
+        labels = {str(c): label for label, categories in recoding.groups for c in categories}
+        frame[column_name(name)] = frame[name].map(labels)
+    for a in design.reported:
+        frame[a.name] = frame[a.name].cat.set_categories([*map(str, a.categories)])
+    return frame.dropna(subset=[column_name(name) for name in recodings])
+
+
+def column_name(name: str) -> str:
+    """The column of a recoded question."""
+    return f"{name}_groups"
