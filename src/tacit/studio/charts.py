@@ -49,7 +49,8 @@ class Scale:
         if self.labels:
             return list(self.labels)
         step = (self.high - self.low) / self.steps
-        numbers = [f"{self.factor * (self.low + k * step):g}" for k in range(self.steps + 1)]
+        values = (self.factor * (self.low + k * step) for k in range(self.steps + 1))
+        numbers = [f"{round(value, 9) + 0.0:g}" for value in values]
         return [*numbers[:-1], numbers[-1] + self.unit]
 
     def _share(self, value: float) -> float:
