@@ -84,6 +84,12 @@ class GroupTable:
         """How many cells are not shown."""
         return sum(cell.hidden for cell in self.cells)
 
+    @property
+    def largest(self) -> GroupComparison | None:
+        """The largest difference whose interval does not contain 0; None if there is none."""
+        clear = [pair for pair in self.comparisons if pair.low > 0 or pair.high < 0]
+        return max(clear, key=lambda pair: abs(pair.difference), default=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Cells, comparisons and test, JSON-ready; hidden and infinite numbers are None."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,6 +16,8 @@ from tacit.studio.results import QuestionResult, group_warnings, question_result
 from tacit.survey import Published
 from tacit.survey.published import worst_guesses
 
+#: How days are written.
+DAY = "%-d %B %Y"
 #: More bars than this are joined: days to weeks, weeks to four weeks.
 _MOST_BARS = 62
 #: The height of the tallest bar and of the axis, in the picture's units.
@@ -67,12 +69,16 @@ def day_figure(counts: Mapping[str, int], last: date) -> DayFigure | None:
     shown = []
     for k, n in enumerate(sums):
         height = _TALLEST * n / top
-        x, width = 6 + 94 * (k + 0.15) / n_bars, min(94 * 0.7 / n_bars, 8)
+        x, width = 100 * (k + 0.15) / n_bars, min(70 / n_bars, 8)
         start = first + timedelta(days * k)
         shown.append(DayBar(start, n, f"{x:.2f}%", f"{width:.2f}%", BASE - height, height))
     numbers = tuple((n, BASE - _TALLEST * n / top) for n in range(0, top + 1, step))
     every = -(-n_bars // 6)
-    labels = tuple((bar.x, f"{bar.day:%-d %b}") for bar in shown[::every])
+    labels = tuple(
+        (bar.x, f"{bar.day:%-d %b}")
+        for k, bar in enumerate(shown)
+        if k % every == 0 and k <= 0.92 * n_bars  # the text is right of the start of its bar
+    )
     return DayFigure(tuple(shown), days, numbers, labels)
 
 
@@ -130,6 +136,12 @@ def tasks(survey: Published, state: SurveyState, release: Release | None) -> lis
         urgent.append(Task("todo", "Compare groups", text, "Compare", f"{base}/compare"))
         text = "Methods in words, a table and a figure per question."
         urgent.append(Task("todo", "Download the report", text, "Export", f"{base}/export"))
+    else:
+        text = "After closing, or now in a snapshot that you freeze."
+        urgent.append(Task("todo", "Compare groups", text, "Compare", f"{base}/compare"))
+    if results:
+        text = f"{number_of(release.counts.n_records, 'answer')} in charts and tables."
+        fine.append(Task("check", "Results are shown", text, "Results", path))
     if invited:
         fine.append(Task("check", "Every link works once", "Nobody can answer twice."))
     return urgent + fine
@@ -140,6 +152,7 @@ class GlanceRow:
     """An answer to a sensitive question, for the chart of all of them."""
 
     label: str
+    answer: str
     share: float
     low: float
     high: float
@@ -152,8 +165,7 @@ def glance(survey: Published, results: list[QuestionResult]) -> tuple[list[Glanc
     for result in results:
         if result.disguised and not result.asked:
             last = result.categories[-2 if result.name in conditional else -1]
-            label = result.text if last.label.lower() == "yes" else f"{result.text} {last.label}"
-            rows.append(GlanceRow(label, last.share, last.low, last.high, last.reported))
+            rows.append(GlanceRow(result.text, *astuple(last)))
     ends = [end for row in rows for end in (row.low, row.high, row.share, row.reported or 0.0)]
     return rows, scale_for(ends or [1.0])
 
@@ -213,10 +225,9 @@ def survey_meta(survey: Published) -> list[str]:
 
 
 def _days(opens: date | None, closes: date | None) -> list[str]:
-    day = "%-d %B %Y"
     if opens is not None and closes is not None:
-        first = "%-d %B" if opens.year == closes.year else day
-        return [f"{opens:{first}} to {closes:{day}}"]
+        first = "%-d %B" if opens.year == closes.year else DAY
+        return [f"{opens:{first}} to {closes:{DAY}}"]
     if opens is not None:
-        return [f"from {opens:{day}}"]
-    return [] if closes is None else [f"until {closes:{day}}"]
+        return [f"from {opens:{DAY}}"]
+    return [] if closes is None else [f"until {closes:{DAY}}"]

@@ -19,6 +19,7 @@ from tacit.output.table import Table
 from tacit.plan.expected import PlannedQuestion, assume_all
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
+from tacit.studio.charts import rounded
 from tacit.studio.disclosure import shown_estimates, table_cells, why_hidden
 from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
@@ -159,6 +160,8 @@ def result_notes(result: QuestionResult, records: int) -> list[str]:
         ones = "answer" if number in ("1", "fewer than one") else "answers"
         many = number_of(records - result.missing, "disguised answer")
         notes.append(f"{many} are as exact as {number} undisguised {ones}.")
+    if rounded([category.share for category in result.categories]):
+        notes.append("Rounded: the shares that are shown do not add up to 100 %.")
     if result.outside:
         shares = [
             f"{category.label} {100 * share:.1f} %"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from tacit.studio.charts import odds_scale, scale_for
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
 from tacit.studio.drafts import Draft
 from tacit.studio.group_tables import GroupTable, group_table
-from tacit.studio.overview import overview, survey_meta
+from tacit.studio.overview import DAY, overview, survey_meta
 from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.regressions import python_code, regression, request_of_form
@@ -29,6 +30,7 @@ from tacit.studio.results import labels, question_results, question_texts
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 from tacit.survey.fields import text_in
+from tacit.survey.questions import Question
 
 T = TypeVar("T")
 
@@ -70,21 +72,27 @@ def survey_row(visit: PageVisit, survey: Published) -> dict[str, Any]:
     state = visit.studio.store.state(survey.survey.fingerprint)
     goal = state.issued or survey.survey.quota
     points = visit.studio.history.of(survey)
+    needed = next_release_at(0) if state.open else FEWEST_SHOWN
+    has_results = state.records >= needed
+    goal_text = f"of {goal:,}" if goal else ""
+    if not has_results:
+        waiting = f"results from {needed} on" if state.open else "too few for results"
+        goal, goal_text = goal or needed, " · ".join(filter(None, (goal_text, waiting)))
     access, *_, questions = survey_meta(survey)
     word = "open" if state.open else "closed"
     return {
         "title": survey.title,
         "done": False,
         "path": f"/surveys/{survey.slug}",
-        "then": "/results" if points else "",
-        "action": "Results" if points else "Overview",
+        "then": "/results" if has_results else "",
+        "action": "Results" if has_results else "Overview",
         "state": word,
         "word": word.capitalize(),
         "meta": f"{questions} · {access.lower()}",
         "records": state.records,
-        "goal_text": f"of {goal:,}" if goal else "",
+        "goal_text": goal_text,
         "progress": state.records / goal if goal else None,
-        "changed": f"results of {points[-1].day}" if points else "",
+        "changed": f"{date.fromisoformat(points[-1].day):{DAY}}" if points else "",
     }
 
 
@@ -102,7 +110,7 @@ def draft_row(draft: Draft) -> dict[str, Any]:
         "records": None,
         "goal_text": "",
         "progress": None,
-        "changed": draft.saved_at[:16],
+        "changed": f"{date.fromisoformat(draft.saved_at[:10]):{DAY}}",
     }
 
 
@@ -137,13 +145,12 @@ def show_questions(visit: PageVisit) -> Response:
     for number, question in enumerate(terms.questions, 1):
         group = visit.survey.design.group_of(question.attributes[0].name)
         answers = [terms.label(question, answer, language) for answer in question.answers]
-        conditions = question.asked_if or {}
         content = {
             "name": question.name,
             "text": text_in(question.text, language),
             "answers": answers,
             "optional": question.optional,
-            "asked_if": ", ".join(f"{name}: {' or '.join(c)}" for name, c in conditions.items()),
+            "asked_if": condition_text(question),
             "disguised": group.disguised,
             "how": group.coin.methods_text,
         }
@@ -152,14 +159,20 @@ def show_questions(visit: PageVisit) -> Response:
     return visit.page("questions.html", **values)
 
 
+def condition_text(question: Question) -> str:
+    """Which answers to other questions somebody gives who is asked this one; empty for all."""
+    conditions = (question.asked_if or {}).items()
+    return ", ".join(f"{name}: {' or '.join(answers)}" for name, answers in conditions)
+
+
 def show_results(visit: PageVisit) -> Response:
     """The results of each question, all on one scale."""
     values = survey_values(visit) | {"results": []}
     release = values["release"]
     if release is not None:
         points, shown = visit.studio.history.of(visit.survey), question_results(release)
-        numbers = {
-            attribute.name: number
+        asked = {
+            attribute.name: (number, question)
             for number, question in enumerate(visit.survey.survey.questions, 1)
             for attribute in question.attributes
         }
@@ -167,8 +180,11 @@ def show_results(visit: PageVisit) -> Response:
         values |= {
             "results": shown,
             "sections": by_section(
-                visit.survey, [(numbers[result.attribute], result) for result in shown]
+                visit.survey, [(asked[result.attribute][0], result) for result in shown]
             ),
+            "optional": {name for name, (_, question) in asked.items() if question.optional},
+            "asked_if": {name: condition_text(question) for name, (_, question) in asked.items()},
+            "comparable": visit.studio.releases.comparable(visit.survey) is not None,
             "result_scale": scale_for(shares, whole=True),
             "notes": results.result_notes,
             "hidden": results.hidden_questions(release),
@@ -282,7 +298,7 @@ def show_compare(visit: PageVisit) -> Response:
         "release": release,
         "later": AT_CLOSING,
     }
-    if release is not None and any(chosen.values()):
+    if release is not None and (chosen["column"] or chosen["layer"]):
         if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
