@@ -174,6 +174,7 @@ def test_the_page_shows_layers_differences_and_markup_as_text(tmp_path: Path) ->
     assert MARKUP not in page
     assert client.get(f"{path}?column=stole").status_code == 400
     chosen = client.get(f"{path}?row=stole")
-    assert chosen.status_code == 200 and '<option value="stole" selected>' in chosen.text
+    assert chosen.status_code == 200
+    assert '<option value="stole" selected>' in chosen.text
     assert client.get(f"{path}?row=stole&column=site&layer=stole").status_code == 400
     studio.store.close()
