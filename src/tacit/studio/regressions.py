@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +42,11 @@ class RegressionRequest:
     predictors: tuple[Recoding, ...]
     references: tuple[str, ...]
     interaction: tuple[str, str] | None = None
+
+    @property
+    def reference_of(self) -> dict[str, str]:
+        """The reference group of each predictor."""
+        return dict(zip((p.name for p in self.predictors), self.references, strict=True))
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,7 @@ def python_code(regression: Regression, survey: Published) -> str:
             new = f'records["{column_name(predictor.name)}"]'
             lines.append(f'{new} = records["{predictor.name}"].map({groups})')
     return "\n".join(
-        [*lines, f'fit = logit("""{regression.formula}""", records, design)', "print(fit)"]
+        [*lines, f'fit = logit(r"""{regression.formula}""", records, design)', "print(fit)"]
     )
 
 
@@ -230,20 +237,20 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
     records = sampled_release(release, names, repr(request))
     changed = {p.name: p for p in request.predictors if p.changes(design.schema[p.name])}
     frame = with_recoded(records, changed)
-    parts = {
-        p.name: _term(column_name(p.name) if p.name in changed else p.name, reference)
-        for p, reference in zip(request.predictors, request.references, strict=True)
+    columns = {
+        p.name: column_name(p.name) if p.name in changed else p.name for p in request.predictors
     }
-    terms = list(parts.values())
+    by_name = {name: _term(columns[name], r) for name, r in request.reference_of.items()}
+    terms = list(by_name.values())
     if request.interaction is not None:
-        terms.append(":".join(parts[name] for name in request.interaction))
+        terms.append(":".join(by_name[name] for name in request.interaction))
     formula = f"`{request.outcome}` ~ {' + '.join(terms)}"
     fit = logit(formula, frame, design)
     outcome = design.schema[request.outcome]
     return Regression(
         request,
         str(outcome.categories[1]),
-        tuple(_terms(fit, request, parts)),
+        tuple(_terms(fit, request, columns)),
         fit.nobs,
         release.counts.n_records - fit.nobs,
         formula,
@@ -254,25 +261,33 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
     )
 
 
-def _term(name: str, reference: str) -> str:
-    quoted = reference.replace("\\", "\\\\").replace("'", "\\'")
-    return f"C(`{name}`, contr.treatment(base='{quoted}'))"
+def _term(column: str, reference: str) -> str:
+    """A predictor against its reference group, whose label people write.
+
+    formulaic evaluates the term as Python, and takes a bracket for its end even within a text. So
+    characters that do not belong to words are written as numbers.
+    """
+    quoted = re.sub(r"[^\w .,-]", lambda match: f"\\U{ord(match[0]):08x}", reference)
+    return f"{_start(column)}base='{quoted}'))"
+
+
+def _start(column: str) -> str:
+    return f"C(`{column}`, contr.treatment("
 
 
 def _terms(
-    fit: LogitResult, request: RegressionRequest, parts: Mapping[str, str]
+    fit: LogitResult, request: RegressionRequest, columns: Mapping[str, str]
 ) -> list[RegressionTerm]:
     limits = dict(zip(fit.names, fit.conf_int(), strict=True))
     effects = fit.marginal_effects()
-    places = {name: k for k, name in enumerate(effects.names)}
+    places, against = {n: k for k, n in enumerate(effects.names)}, request.reference_of
     shown = []
     for name in fit.names[1:]:
         low, high = limits[name]
-        predictor, label = _named(name, request, parts)
-        against = dict(zip((p.name for p in request.predictors), request.references, strict=True))
+        predictor, label = _named(name, request, columns)
         points: Points = (None, None, None)
-        if predictor in parts:
-            points = _points(effects, places, predictor, label, against[predictor])
+        if predictor in against:
+            points = _points(effects, places, columns[predictor], label, against[predictor])
         shown.append(
             RegressionTerm(
                 predictor,
@@ -296,29 +311,29 @@ def _ratio(log_odds: float) -> float:
     return math.exp(min(max(log_odds, -700.0), 700.0))
 
 
-def _named(name: str, request: RegressionRequest, parts: Mapping[str, str]) -> tuple[str, str]:
-    """The predictor and the group of a coefficient, or both of an interaction."""
-    pieces = []
-    for piece in _split(name, list(parts.values())):
-        for predictor, term in parts.items():
-            if piece.startswith(term):
-                pieces.append((predictor, piece[len(term) :].removeprefix("[T.").removesuffix("]")))
-    names, labels = zip(*pieces, strict=True)
-    return " and ".join(names), " and ".join(labels)
+def _named(name: str, request: RegressionRequest, columns: Mapping[str, str]) -> tuple[str, str]:
+    """The predictor and the group of a coefficient, or both of an interaction.
 
-
-def _split(name: str, terms: Sequence[str]) -> list[str]:
-    """The parts of an interaction's name; a label may contain a colon too."""
-    for first in terms:
-        for second in terms:
-            joint = name.find(f":{second}[")
-            if name.startswith(first) and joint > 0:
-                return [name[:joint], name[joint + 1 :]]
-    return [name]
+    The name is a term and its group, such as C(`age`, ...)[T.old], or two of them with a colon.
+    """
+    by_name = {p.name: p for p in request.predictors}
+    starts = {predictor: _start(column) for predictor, column in columns.items()}
+    if request.interaction is not None:
+        first, second = request.interaction
+        for labels in product(by_name[first].labels, by_name[second].labels):
+            joint = f"[T.{labels[0]}]:{starts[second]}" in name
+            if joint and name.startswith(starts[first]) and name.endswith(f"[T.{labels[1]}]"):
+                return f"{first} and {second}", " and ".join(labels)
+    return next(
+        (predictor, label)
+        for predictor, start in starts.items()
+        for label in by_name[predictor].labels
+        if name.startswith(start) and name.endswith(f"[T.{label}]")
+    )
 
 
 def _points(
-    effects: Any, places: Mapping[str, int], predictor: str, label: str, reference: str
+    effects: Any, places: Mapping[str, int], column: str, label: str, reference: str
 ) -> Points:
     """The average effect of a group against the reference, with limits.
 
@@ -326,10 +341,9 @@ def _points(
     """
     weights = np.zeros(len(places))
     for group, weight in ((label, 1.0), (reference, -1.0)):
-        for column in (predictor, column_name(predictor)):
-            place = places.get(f"{column}[T.{group}]")
-            if place is not None:
-                weights[place] += weight
+        place = places.get(f"{column}[T.{group}]")
+        if place is not None:
+            weights[place] += weight
     value = float(weights @ effects.values)
     error = math.sqrt(max(float(weights @ effects.covariance @ weights), 0.0))
     return value, value - _Z * error, value + _Z * error
