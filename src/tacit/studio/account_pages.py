@@ -301,9 +301,7 @@ ROUTES = (
     PageRoute("GET", "/account", Right.PERSON, show_account),
     PageRoute("POST", "/account/password", Right.PERSON, change_password, again=show_account),
     PageRoute("POST", "/account/tokens", Right.PERSON, issue_token),
-    PageRoute(
-        "POST", "/account/tokens/{number:int}/revoke", Right.PERSON, revoke_token, then="/account"
-    ),
+    PageRoute("POST", f"{_TOKEN}/revoke", Right.PERSON, revoke_token, then="/account"),
     PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
     _change_accounts("POST", f"/accounts/{_NUMBER}", Right.ADMINISTRATOR, change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),

@@ -208,41 +208,41 @@ _SNAPSHOT, _INVITATIONS, _MODELS = (
     f"{_SURVEY}/{name}" for name in ("snapshot", "invitations", "models")
 )
 _INVITATION, _MODEL = f"{_INVITATIONS}/{{number:int}}", f"{_MODELS}/{{model}}"
-_route = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
+_with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
 #: The routes of this module with the rights that they need, the names of the schemas of their
 #: answers, their status, and the names of the schemas of their bodies.
 ROUTES = (
-    _route("GET", "/api/surveys", Right.SIGNED_IN, survey_pages.surveys_json, "Surveys"),
-    _route("GET", _SURVEY, Role.VIEWER, survey_status, "Survey"),
-    _route("DELETE", _SURVEY, Role.OWNER, draft_pages.deleted_survey, None, 204, "Confirmation"),
-    _route("GET", f"{_SURVEY}/results", Role.VIEWER, survey_pages.estimates_json, "Results"),
-    _route("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table", 200, None, *_TABLE),
-    _route(
+    PageRoute("GET", "/api/surveys", Right.SIGNED_IN, survey_pages.surveys_json, "Surveys"),
+    PageRoute("GET", _SURVEY, Role.VIEWER, survey_status, "Survey"),
+    PageRoute("DELETE", _SURVEY, Role.OWNER, draft_pages.deleted_survey, None, 204, "Confirmation"),
+    PageRoute("GET", f"{_SURVEY}/results", Role.VIEWER, survey_pages.estimates_json, "Results"),
+    PageRoute("GET", f"{_SURVEY}/table", Role.VIEWER, survey_table, "Table", 200, None, *_TABLE),
+    PageRoute(
         *("GET", f"{_SURVEY}/regression", Role.VIEWER, survey_regression, "Regression"),
         query=("outcome", "with"),
         optional=("first", "second"),
     ),
-    _route("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
-    _route("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
-    _route("POST", f"{_SURVEY}/links", Role.OWNER, new_links, "Links", 201, "NewLinks"),
-    _route("GET", _INVITATIONS, Role.OWNER, list_invitations, "Invitations"),
-    _route("POST", _INVITATIONS, Role.OWNER, new_invitation, "NewInvitation", 201, "Invite"),
-    _route("DELETE", _INVITATION, Role.OWNER, account_pages.revoke_invitation, status=204),
-    _route("POST", f"{_SURVEY}/draft", Role.OWNER, draft_pages.draft_of_survey, "Draft", 201),
-    _route("GET", "/api/plan", Right.SIGNED_IN, plan_json, "Plan", optional=FIELDS),
-    _route("GET", "/api/drafts", Right.SIGNED_IN, list_drafts, "Drafts"),
-    _route("POST", "/api/drafts", Right.AUTHOR, new_draft, "Draft", 201, "SurveyText"),
-    _route("GET", _DRAFT, Role.VIEWER, show_draft, "Draft"),
-    _route("PUT", _DRAFT, Role.OWNER, save_draft, "Draft", 200, "NewVersion"),
-    _route("DELETE", _DRAFT, Role.OWNER, draft_pages.deleted_draft, status=204),
-    _route("POST", f"{_DRAFT}/check", Role.VIEWER, check_draft, "Problems", 200, "CheckedText"),
-    _route("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish_draft, "Published", 201),
-    _route("POST", f"{_DRAFT}/preview", Role.VIEWER, preview_draft, "Preview", 201),
-    _route("GET", _MODELS, Role.VIEWER, list_models, "Models"),
-    _route("POST", _MODELS, Role.ANALYST, learn_model, "Model", 202, "NewModel"),
-    _route("GET", _MODEL, Role.VIEWER, show_model, "Model"),
-    _route("DELETE", _MODEL, Role.OWNER, model_pages.deleted, status=204),
-    _route("POST", f"{_MODEL}/round", Role.OWNER, publish_round, "Published", 201, "NewRound"),
+    PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
+    PageRoute("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
+    PageRoute("POST", f"{_SURVEY}/links", Role.OWNER, new_links, "Links", 201, "NewLinks"),
+    PageRoute("GET", _INVITATIONS, Role.OWNER, list_invitations, "Invitations"),
+    PageRoute("POST", _INVITATIONS, Role.OWNER, new_invitation, "NewInvitation", 201, "Invite"),
+    PageRoute("DELETE", _INVITATION, Role.OWNER, account_pages.revoke_invitation, status=204),
+    PageRoute("POST", f"{_SURVEY}/draft", Role.OWNER, draft_pages.draft_of_survey, "Draft", 201),
+    PageRoute("GET", "/api/plan", Right.SIGNED_IN, plan_json, "Plan", optional=FIELDS),
+    PageRoute("GET", "/api/drafts", Right.SIGNED_IN, list_drafts, "Drafts"),
+    _with_text("POST", "/api/drafts", Right.AUTHOR, new_draft, "Draft", 201, "SurveyText"),
+    PageRoute("GET", _DRAFT, Role.VIEWER, show_draft, "Draft"),
+    _with_text("PUT", _DRAFT, Role.OWNER, save_draft, "Draft", 200, "NewVersion"),
+    PageRoute("DELETE", _DRAFT, Role.OWNER, draft_pages.deleted_draft, status=204),
+    _with_text("POST", f"{_DRAFT}/check", Role.VIEWER, check_draft, "Problems", 200, "CheckedText"),
+    PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, publish_draft, "Published", 201),
+    PageRoute("POST", f"{_DRAFT}/preview", Role.VIEWER, preview_draft, "Preview", 201),
+    PageRoute("GET", _MODELS, Role.VIEWER, list_models, "Models"),
+    PageRoute("POST", _MODELS, Role.ANALYST, learn_model, "Model", 202, "NewModel"),
+    PageRoute("GET", _MODEL, Role.VIEWER, show_model, "Model"),
+    PageRoute("DELETE", _MODEL, Role.OWNER, model_pages.deleted, status=204),
+    PageRoute("POST", f"{_MODEL}/round", Role.OWNER, publish_round, "Published", 201, "NewRound"),
 )
 
 
