@@ -25,12 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import DenseKernel, Kernel, uncertainty
+from tacit.core.arrays import Index
+from tacit.core.channel.kernels import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior
-from tacit.privacy.risk import Risk, in_turn, quotient, sampled, slack_of
+from tacit.privacy.risk import (
+    Risk,
+    in_turn,
+    quotient,
+    risk_of_cases,
+    risk_of_drawn_cases,
+    slack_of,
+)
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
 
 
@@ -77,16 +84,8 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
         table = table.reshape(sizes[0], -1, table.shape[1])
         codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
         known = codes[[names.index(mate) - 1 for mate in mates]]
-        drawn, best, left, worst = _by_case(kernel, known, table)
-        margin = table.sum(axis=1)
-        return Risk(
-            drawn=drawn.sum(axis=0),
-            best=best.sum(axis=0),
-            worst=worst.max(axis=0),
-            information=np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0),
-            largest_prior=margin.max(axis=0),
-            slack=slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0])),
-        )
+        slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
+        return risk_of_cases(kernel.outcomes(known), table, slack)
     risks = []
     for i, true in enumerate(draws.true):  # the target's own answers are not used
         block = prior.at(i)[index]
@@ -98,28 +97,12 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
         shares = given[(slice(None), *cases)].reshape(len(margin), -1)
         shares = np.broadcast_to(shares, (len(margin), n_draws))
         known = np.array([true[n] for n in mates], dtype=np.intp).reshape(-1, n_draws)
-        drawn, best, left, _ = _by_case(kernel, known, shares[..., None])
         largest = given.reshape(len(margin), -1).max(axis=1)
         worst_of = max(bound_on_posterior(float(p), epsilon) for p in largest)
         slack = slack_of(len(margin) ** 2 * (len(mates) + 2))
-        draws_of = (drawn, best, uncertainty(margin).sum() - left)
-        risks.append(sampled(draws_of, worst_of, float(margin.max()), slack))
+        outcomes = kernel.outcomes(known)
+        risks.append(risk_of_drawn_cases(outcomes, shares, margin, worst_of, slack))
     return in_turn(risks, prior.stacked)
-
-
-def _by_case(kernel: Kernel, known: Index, table: Array) -> tuple[Array, Array, Array, Array]:
-    """From table[category, case, prior]: how often guesses are right, the uncertainty that is left,
-    and the largest posterior, for each case of known answers.
-    """
-    drawn, best, left, worst = np.zeros((4, *table.shape[1:]))
-    for chance in kernel.outcomes(known):
-        joint = chance[:, :, None] * table
-        total, peak = joint.sum(axis=0), joint.max(axis=0)
-        drawn += quotient((joint**2).sum(axis=0), total)
-        best += peak
-        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
-        worst = np.maximum(worst, quotient(peak, total))
-    return drawn, best, left, worst
 
 
 @dataclass(frozen=True)

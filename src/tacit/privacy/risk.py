@@ -208,6 +208,45 @@ def risk_of_sums(
     )
 
 
+def risk_of_cases(outcomes: Iterable[Array], table: Array, slack: float) -> Risk:
+    """The risk to one who knows the case, from table[category, case, prior].
+
+    `outcomes` are P(report | category, case), an array per report.
+    """
+    drawn, best, left, worst = _by_case(outcomes, table)
+    margin = table.sum(axis=1)
+    return Risk(
+        drawn=drawn.sum(axis=0),
+        best=best.sum(axis=0),
+        worst=worst.max(axis=0),
+        information=np.maximum(uncertainty(margin).sum(axis=0) - left.sum(axis=0), 0),
+        largest_prior=margin.max(axis=0),
+        slack=slack,
+    )
+
+
+def risk_of_drawn_cases(
+    outcomes: Iterable[Array], shares: Array, margin: Array, worst: float, slack: float
+) -> Risk:
+    """The same under one prior, from P(category | case) of drawn cases and P(category)."""
+    drawn, best, left, _ = _by_case(outcomes, shares[..., None])
+    draws = (drawn, best, uncertainty(margin).sum() - left)
+    return sampled(draws, worst, float(margin.max()), slack)
+
+
+def _by_case(outcomes: Iterable[Array], table: Array) -> Array:
+    """How often guesses are right, uncertainty that is left, and largest posterior, by case."""
+    drawn, best, left, worst = sums = np.zeros((4, *table.shape[1:]))
+    for chance in outcomes:
+        joint = chance[:, :, None] * table
+        total, peak = joint.sum(axis=0), joint.max(axis=0)
+        drawn += quotient((joint**2).sum(axis=0), total)
+        best += peak
+        left += uncertainty(joint).sum(axis=0) - uncertainty(total)
+        np.maximum(worst, quotient(peak, total), out=worst)
+    return sums
+
+
 def add(table: Array) -> Array:
     """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
     return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
