@@ -88,7 +88,7 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
 def backup(
     *,
     database: DatabaseOption,
-    out: str = Option(help="A new file, or an empty postgresql:// database."),
+    out: str = Option(help="A new file, or the address of an empty database."),
 ) -> None:
     """Copy a database as it is at this moment, while it is served.
 

@@ -30,6 +30,16 @@ from tacit.core.frames import numbers
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Schema, median, quantiles
 
+__all__ = [
+    "adult_binary",
+    "adult_native",
+    "adult_survey",
+    "load_adult",
+    "load_ljubljana",
+    "load_wisconsin",
+    "wisconsin_binary",
+]
+
 
 def load_adult() -> Any:
     """All 48,842 records as a PyArrow table: 14 attributes and income, `?` for unknown.
