@@ -212,7 +212,14 @@ def with_missing_counts(table: PatternTable, survey: Published) -> PatternTable:
 # What a viewer reads -----------------------------------------------------------------------------
 
 #: Viewer-readable pages that have no figure of answers, or whose figures are checked elsewhere.
-WITHOUT_FIGURES = ("codebook.md", "design.json", "questions", "export", "regression")
+WITHOUT_FIGURES = (
+    "codebook.md",
+    "design.json",
+    "questions",
+    "export",
+    "regression",
+    "{question}.svg",
+)
 _NUMBER = re.compile(r'<td[^>]* class="num[^"]*">([^<]*)<')
 _SHARE = re.compile(r"[-+−]?\d+\.\d")
 

@@ -7,6 +7,7 @@ width, so a strip fits any screen and nothing is distorted.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,10 @@ class Scale:
         ('25.00%', '25.00%', '0.00%')
         """
         return f"{100 * self._share(value):.2f}%"
+
+    def place(self, value: float) -> float:
+        """The position of a value from 0 to 1, for pictures with a width of their own."""
+        return self._share(value)
 
     def span(self, start: float, end: float) -> str:
         """The width from one value to a larger one."""
@@ -96,6 +101,20 @@ def ratio_text(ratio: float) -> str:
     ('2.05', '> 999', '< 0.01')
     """
     return "> 999" if ratio > 999 else "< 0.01" if ratio < 0.01 else f"{ratio:.2f}"
+
+
+def wrapped(label: str) -> list[str]:
+    """A label in at most three lines of a picture.
+
+    >>> wrapped("A long answer that does not fit in a single line of the picture")
+    ['A long answer that does not', 'fit in a single line of the', 'picture']
+    """
+    return textwrap.wrap(label, 30, max_lines=3, placeholder=" …") or [""]
+
+
+def row_height(lines: int) -> int:
+    """The height of a row of a picture with so many lines of text."""
+    return 12 + 14 * lines
 
 
 def percent(share: float) -> str:

@@ -10,7 +10,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.output.number_text import number_of
-from tacit.studio.charts import interval_text, percent, ratio_text
+from tacit.studio.charts import interval_text, percent, ratio_text, row_height, wrapped
 from tacit.survey.groups import GROUP_FAMILIES
 from tacit.survey.questions import QUESTION_KINDS
 
@@ -86,6 +86,8 @@ def page_templates() -> Environment:
         "in_place": in_place,
         "utc": utc_text,
         "percent": percent,
+        "wrapped": wrapped,
+        "row_height": row_height,
         "log2": math.log2,
         "ratio": ratio_text,
     }

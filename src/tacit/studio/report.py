@@ -77,10 +77,19 @@ def references(design: Design, texts: list[str]) -> list[str]:
 
 def survey_report(release: Release) -> str:
     """Methods, a table and a figure per question, warnings and references, as HTML."""
+    return _rendered("report.html", **report_values(release), notes=result_notes)
+
+
+def question_chart(release: Release, result: QuestionResult) -> str:
+    """The chart of a question as SVG: the picture of reports and of downloads."""
+    scale = results.result_scale(release)
+    return _rendered("chart.svg", result=result, scale=scale, title=result.name).strip()
+
+
+def _rendered(template: str, **values: Any) -> str:
     with optional_imports():  # a codebook needs no templates
         from tacit.studio.page_templates import page_templates
-    template = page_templates().get_template("report.html")
-    return template.render(**report_values(release), notes=result_notes)
+    return page_templates().get_template(template).render(**values)
 
 
 def report_values(release: Release) -> dict[str, Any]:
@@ -94,6 +103,7 @@ def report_values(release: Release) -> dict[str, Any]:
         "methods": methods,
         "references": references(release.survey.design, [*design, *methods]),
         "results": results.question_results(release),
+        "scale": results.result_scale(release),
         "hidden": results.hidden_questions(release),
         "warnings": results.group_warnings(release),
     }
@@ -117,7 +127,10 @@ def survey_report_pdf(release: Release) -> bytes:
             *(f"{result.name}: {result.misfit}" for result in questions if result.misfit),
         ],
         **{name: values[name] for name in ("methods", "design", "references", "hidden")},
-        "results": [_question(result, values["records"]) for result in questions],
+        "results": [
+            _question(result, values["records"]) | {"figure": question_chart(release, result)}
+            for result in questions
+        ],
     }
     return _compiled(json.dumps(content))
 
@@ -144,7 +157,7 @@ def _question(result: QuestionResult, records: int) -> dict[str, Any]:
         "misfit": result.misfit,
         "caption": f"{result.name}: estimated shares of the true answers with 95 % intervals, and "
         "shares of the reports",
-        "categories": [vars(c) | {"shown": _shown(c)} for c in result.categories],
+        "categories": [{"label": c.label, "shown": _shown(c)} for c in result.categories],
         "notes": result_notes(result, records),
     }
 

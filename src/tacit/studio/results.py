@@ -19,7 +19,7 @@ from tacit.output.table import Table
 from tacit.plan.expected import PlannedQuestion, assume_all
 from tacit.reconstruction import Estimate, Reconstruction, simplex
 from tacit.records import read_text, write_text
-from tacit.studio.charts import rounded
+from tacit.studio.charts import Scale, rounded, scale_for
 from tacit.studio.disclosure import shown_estimates, table_cells, why_hidden
 from tacit.studio.line_figure import LineFigure, line_figure
 from tacit.studio.release import HELD_BACK, Release, next_release_at
@@ -100,6 +100,12 @@ class QuestionResult:
 def question_results(release: Release) -> list[QuestionResult]:
     """Every question that is shown; conditional ones also among those to whom they apply."""
     return release.once("questions", lambda: [*_results(release)])
+
+
+def result_scale(release: Release) -> Scale:
+    """The scale of all charts of a release: from 0 to 100 %, and as far as its estimates go."""
+    categories = [c for result in question_results(release) for c in result.categories]
+    return scale_for([category.share for category in categories], whole=True)
 
 
 def hidden_questions(release: Release) -> list[tuple[str, str]]:

@@ -250,6 +250,7 @@ MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "pdf": "application/pdf",
     "sav": "application/x-spss-sav",
+    "svg": "image/svg+xml",
     "tex": "application/x-tex",
     "yaml": "application/yaml; charset=utf-8",
 }

@@ -25,7 +25,7 @@ from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.regressions import python_code, regression, request_of_form
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
-from tacit.studio.report import survey_report, survey_report_pdf
+from tacit.studio.report import question_chart, survey_report, survey_report_pdf
 from tacit.studio.results import labels, question_results, question_texts
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
@@ -176,7 +176,6 @@ def show_results(visit: PageVisit) -> Response:
             for number, question in enumerate(visit.survey.survey.questions, 1)
             for attribute in question.attributes
         }
-        shares = [category.share for result in shown for category in result.categories]
         values |= {
             "results": shown,
             "sections": by_section(
@@ -185,7 +184,7 @@ def show_results(visit: PageVisit) -> Response:
             "optional": {name for name, (_, question) in asked.items() if question.optional},
             "asked_if": {name: condition_text(question) for name, (_, question) in asked.items()},
             "comparable": visit.studio.releases.comparable(visit.survey) is not None,
-            "result_scale": scale_for(shares, whole=True),
+            "result_scale": results.result_scale(release),
             "notes": results.result_notes,
             "hidden": results.hidden_questions(release),
             "warnings": results.group_warnings(release),
@@ -481,6 +480,15 @@ def records_script(visit: PageVisit) -> Response:
     return visit.file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
+def chart_file(visit: PageVisit) -> Response:
+    """The chart of a question as SVG; `NAME (asked)` is that of those to whom it applies."""
+    release, name = released(visit), visit.request.path_params["question"]
+    by_name = {result.name: result for result in question_results(release)}
+    if name not in by_name:
+        raise DataError(unknown("question", name, by_name))
+    return visit.file(question_chart(release, by_name[name]), "chart.svg")
+
+
 def design_file(visit: PageVisit) -> Response:
     """The design that respondents were promised, for `tacit` and other programs."""
     return visit.file(visit.survey.design.to_json(), "design.json")
@@ -536,6 +544,7 @@ ROUTES = (
     ),
     PageRoute("GET", f"{_SURVEY}/estimates.json", Role.VIEWER, estimates_json),
     PageRoute("GET", f"{_SURVEY}/design.json", Role.VIEWER, design_file),
+    PageRoute("GET", f"{_SURVEY}/charts/{{question}}.svg", Role.VIEWER, chart_file),
     PageRoute("GET", f"{_SURVEY}/texts.csv", Role.ANALYST, free_texts),
     PageRoute("GET", f"{_SURVEY}/records.R", Role.ANALYST, records_script),
     *(

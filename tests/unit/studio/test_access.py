@@ -77,6 +77,7 @@ EXPECTED = {
     "GET /surveys/{survey}/codebook.md": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/estimates.json": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/design.json": "303 404 200 200 200 200 401 200 200",
+    "GET /surveys/{survey}/charts/{question}.svg": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/texts.csv": "303 404 403 400 400 400 401 403 400",
     "GET /surveys/{survey}/records.R": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",
@@ -189,7 +190,7 @@ def address(path: str, studio: Tried) -> str:
         filled = filled.replace("{draft}", made.id).replace("{number:int}", "1")
     filled = filled.replace("{number:int}", "99").replace("{name:path}", "page.js")
     filled = filled.replace("{name}", "check.js")
-    filled = filled.replace("{model}", "0" * 16)
+    filled = filled.replace("{model}", "0" * 16).replace("{question}", "stole")
     return filled.replace("{token}", "no-such-token").replace("{secret}", "no-such-secret")
 
 

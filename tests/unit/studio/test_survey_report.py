@@ -6,6 +6,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from tacit.studio.report import (
     references,
     survey_report,
 )
+from tacit.studio.results import question_results
 from tacit.survey import Published, publish
 from tests.support.page_surveys import HOSTILE, every_kind
 from tests.support.studio import MARKUP, reports, survey, tried
@@ -218,3 +220,27 @@ def test_a_wrong_call_is_one_line(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert said in error
+
+
+def test_the_chart_of_a_page_of_the_report_and_of_the_file_is_one_picture(tmp_path: Path) -> None:
+    studio = tried(tmp_path, records=400, closed=True)
+    viewer = studio.client(studio.account("viewer", Role.VIEWER))
+    base = f"/surveys/{studio.mine.slug}"
+    file = viewer.get(f"{base}/charts/stole.svg")
+    assert file.headers["content-type"] == "image/svg+xml"
+    picture = ElementTree.fromstring(file.text)  # well-formed
+    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    release = studio.studio.releases.newest(studio.mine)
+    assert release is not None
+    result = question_results(release)[0]
+    for category in result.categories:
+        assert category.label in texts
+        assert f"{100 * category.share:.1f} %" in texts
+        assert f"{100 * category.low:.1f} to {100 * category.high:.1f}" in texts
+    report = viewer.get(f"{base}/report.html").text
+    assert file.text in report
+    assert MARKUP not in viewer.get(f"{base}/charts/often.svg").text
+    missing = viewer.get(f"{base}/charts/nothing.svg")
+    assert missing.status_code == 400
+    assert "stole" in missing.text
+    studio.store.close()
