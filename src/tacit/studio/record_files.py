@@ -6,9 +6,10 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from tacit.core.arrays import Codes
+from tacit.core.arrays import Array, Codes
 from tacit.core.imports import optional_imports
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, safe_cell
@@ -208,13 +209,17 @@ def codebook(survey: Published, n_records: int) -> str:
 
 
 def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> str:
-    """An R script that reads a file of records as factors, with the questions as labels."""
+    """An R script that reads a file of records and estimates the shares of the true answers.
+
+    Factors have the questions as labels. What only tacit estimates is named in a comment: questions
+    that are disguised together, and those that depend on each other.
+    """
     variables = labelled_variables(survey)
     lines = ["# Reported (disguised) records: counting them does not estimate true answers."]
     if kind in (SPSS, STATA):
         read = "read_sav" if kind == SPSS else "read_dta"
-        lines += ["library(haven)", f"records <- as_factor({read}({_r(file)}))"]
-        return "\n".join(lines) + "\n"
+        lines += ["library(haven)", f"records <- as.data.frame(as_factor({read}({_r(file)})))"]
+        return "\n".join([*lines, "", *_r_estimates(survey, variables)]) + "\n"
     if kind == ".parquet":
         lines += ["library(arrow)", f"records <- as.data.frame(read_parquet({_r(file)}))"]
     else:
@@ -228,6 +233,94 @@ def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> s
         lines.append(f"{column} <- factor({column}, levels = c({_list(unique)}))")
         lines.append(f'attr({column}, "label") <- {_r(variable.text)}')
     lines.append(f"names(records) <- c({_list(variable.name for variable in variables)})")
+    return "\n".join([*lines, "", *_r_estimates(survey, variables)]) + "\n"
+
+
+def _r_estimates(survey: Published, variables: Sequence[LabelledVariable]) -> list[str]:
+    """Functions and calls of R that estimate every question that is reported by itself."""
+    positions = {variable.name: k for k, variable in enumerate(variables, start=1)}
+    matrices, others = _matrices(survey)
+    calls = [
+        f"estimate(records[[{positions[name]}]], matrix(c({_numbers(matrix.T, ', ')}), "
+        f"{len(matrix)}), {_r(name)})"
+        for name, matrix in matrices.items()
+    ]
+    functions = files("tacit.studio").joinpath("estimate.R").read_text(encoding="utf-8")
+    left = [f"# Estimated by tacit only: {', '.join(others)}"] if others else []
+    listed = ",\n  ".join(calls)
+    show = [f"estimates <- rbind(\n  {listed}\n)", "print(estimates, digits = 4)"] if calls else []
+    return [functions.rstrip(), "", *left, *show]
+
+
+def _matrices(survey: Published) -> tuple[dict[str, Array], list[str]]:
+    """The matrix of each question that is reported by itself, and the names of the others."""
+    design = survey.design
+    related = {n for c in design.conditions for n in (c.attribute, *c.names)}
+    matrices, others = {}, []
+    for name in design.schema.names:
+        channel = design.channel(design.jointly_reported([name]))
+        alone = channel.reported.names == (name,) and name not in related
+        if alone and channel.matrix.shape[0] == channel.matrix.shape[1]:
+            matrices[name] = channel.matrix
+        else:
+            others.append(name)
+    return matrices, others
+
+
+def _numbers(matrix: Array, between: str) -> str:
+    return between.join(repr(float(number)) for number in matrix.ravel())
+
+
+def python_script(survey: Published) -> str:
+    """A Python script that estimates all questions from the downloaded design and records."""
+    base = survey.slug
+    return (
+        "# Reported (disguised) records: counting them does not estimate true answers.\n"
+        "from pathlib import Path\n\nimport tacit\n\n"
+        f'design = tacit.Design.from_json(Path("{base}-design.json").read_text(encoding="utf-8"))\n'
+        f'estimates = tacit.reconstruct("{base}-records.csv", design)\n'
+        "print(estimates)  # every question, with 95 % intervals\n"
+    )
+
+
+def stata_script(survey: Published) -> str:
+    """A Stata do-file that estimates shares with standard errors from the downloaded records.
+
+    Its intervals are those of the normal approximation; R and tacit have better ones.
+    """
+    short = {variable.name: variable.short for variable in labelled_variables(survey)}
+    matrices, others = _matrices(survey)
+    lines = [
+        "* Reported (disguised) records: counting them does not estimate true answers.",
+        "* 95 % intervals by the normal approximation; tacit and the R script have better ones.",
+        *([f"* Estimated by tacit only: {', '.join(others)}"] if others else []),
+        f'use "{survey.slug}-records.dta", clear',
+        "mata:",
+        "void tacit_estimate(string scalar name, real matrix M)",
+        "{",
+        "    real colvector x, counts, share",
+        "    real matrix W, covariance",
+        "    real scalar n, k, error",
+        "    x = st_data(., name)",
+        "    x = select(x, x :< .)",
+        "    n = rows(x)",
+        "    counts = J(rows(M), 1, 0)",
+        "    for (k = 1; k <= rows(M); k++) counts[k] = sum(x :== k)",
+        "    W = luinv(M)",
+        "    share = W * counts / n",
+        "    covariance = W * diag(counts / n) * W' - share * share'",
+        '    printf("%s\\n", name)',
+        "    for (k = 1; k <= rows(M); k++) {",
+        "        error = sqrt(max((covariance[k, k], 0)) / n)",
+        '        printf("  %f: %6.4f (%6.4f), %6.4f to %6.4f\\n", k, share[k], error, ',
+        "            share[k] - 1.96 * error, share[k] + 1.96 * error)",
+        "    }",
+        "}",
+        "end",
+    ]
+    for name, matrix in matrices.items():
+        rows = " \\ ".join(_numbers(row, ", ") for row in matrix)
+        lines.append(f'mata: tacit_estimate("{short[name]}", ({rows}))')
     return "\n".join(lines) + "\n"
 
 

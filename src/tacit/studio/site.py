@@ -239,7 +239,7 @@ SCRIPT_POLICY = HEADERS["content-security-policy"] + (
 
 #: Media types by suffix.
 MEDIA_TYPES = {
-    "R": "text/plain; charset=utf-8",
+    **dict.fromkeys(("R", "py", "do"), "text/plain; charset=utf-8"),
     "css": "text/css",
     "csv": "text/csv; charset=utf-8",
     "dta": "application/x-stata-dta",

@@ -22,7 +22,13 @@ from tacit.studio.drafts import Draft
 from tacit.studio.group_tables import GroupTable, group_table
 from tacit.studio.overview import DAY, overview, survey_meta
 from tacit.studio.recoding import recodings_of_form
-from tacit.studio.record_files import LabelledRecords, codebook, r_script
+from tacit.studio.record_files import (
+    LabelledRecords,
+    codebook,
+    python_script,
+    r_script,
+    stata_script,
+)
 from tacit.studio.regressions import python_code, regression, request_of_form
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import question_chart, survey_report, survey_report_pdf
@@ -480,6 +486,11 @@ def records_script(visit: PageVisit) -> Response:
     return visit.file(r_script(visit.survey, file, kind, _labels(visit)), "records.R")
 
 
+def starter_script(visit: PageVisit, make: Callable[[Published], str], name: str) -> Response:
+    """A script that estimates from the downloaded records."""
+    return visit.file(make(visit.survey), name)
+
+
 def chart_file(visit: PageVisit) -> Response:
     """The chart of a question as SVG; `NAME (asked)` is that of those to whom it applies."""
     release, name = released(visit), visit.request.path_params["question"]
@@ -547,6 +558,12 @@ ROUTES = (
     PageRoute("GET", f"{_SURVEY}/charts/{{question}}.svg", Role.VIEWER, chart_file),
     PageRoute("GET", f"{_SURVEY}/texts.csv", Role.ANALYST, free_texts),
     PageRoute("GET", f"{_SURVEY}/records.R", Role.ANALYST, records_script),
+    *(
+        PageRoute(
+            "GET", f"{_SURVEY}/{name}", Role.ANALYST, partial(starter_script, make=make, name=name)
+        )
+        for name, make in (("records.py", python_script), ("records.do", stata_script))
+    ),
     *(
         PageRoute("GET", f"{_SURVEY}/records{kind}", Role.ANALYST, partial(records, kind=kind))
         for kind in RECORD_KINDS

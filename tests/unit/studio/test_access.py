@@ -80,6 +80,8 @@ EXPECTED = {
     "GET /surveys/{survey}/charts/{question}.svg": "303 404 200 200 200 200 401 200 200",
     "GET /surveys/{survey}/texts.csv": "303 404 403 400 400 400 401 403 400",
     "GET /surveys/{survey}/records.R": "303 404 403 200 200 200 401 403 200",
+    "GET /surveys/{survey}/records.py": "303 404 403 200 200 200 401 403 200",
+    "GET /surveys/{survey}/records.do": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.csv": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.parquet": "303 404 403 200 200 200 401 403 200",
     "GET /surveys/{survey}/records.sav": "303 404 403 200 200 200 401 403 200",
