@@ -193,22 +193,24 @@ def measured_pages(
     page, found, peaks = f"surveys/{survey.slug}", dict[str, tuple[float, float]](), list[float]()
     with running(database, folder, token, beside) as studio:
         studio.get("surveys.json")  # loads what any page needs
-        found["first"] = studio.get(page)
-        found["again"] = max(studio.get(page) for _ in range(AGAIN))
+        found["first page"] = studio.get(page)
+        found["the same page again"] = max(studio.get(page) for _ in range(AGAIN))
         with closing(Store(database)) as store:
             Releases(store, folder).freeze(survey)  # the survey is open: a snapshot can be compared
-        found["table"] = studio.get(f"{page}/table?row=q00&column=q12")
+        found["results"] = studio.get(f"{page}/results")
+        found["comparison"] = studio.get(f"{page}/compare?row=q00&column=q12")
+        found["regression"] = studio.get(f"{page}/regression?outcome=q00&with=q12&with=q13")
         peaks.append(studio.peak())
     with running(database, folder, token, beside) as studio:
-        found["restarted"] = studio.get(page)
+        found["first page after a restart"] = studio.get(page)
         with closing(Store(database)) as store:
             fill(store, survey, records // 8 + HELD_BACK, date(2027, 1, 2), seed=2)
-        found["update"] = studio.get(page)
-        found["after the update"] = studio.get(page)
+        found["first page after an update"] = studio.get(page)
+        found["the same page after the update"] = studio.get(page)
         peaks.append(studio.peak())
     for name, (cpu, wall) in found.items():
-        claim = f"{kind}, {records:,} x 20: results page, {name}"
-        limit = LATER_SECONDS if name in ("again", "after the update") else FIRST_SECONDS
+        claim = f"{kind}, {records:,} x 20: {name}"
+        limit = LATER_SECONDS if name.startswith("the same page") else FIRST_SECONDS
         yield Row(claim, cpu, limit, "CPU s", f"wall {wall:.2f} s", at_most=True)
     yield Row(f"{kind}, {records:,} x 20: peak memory", max(peaks), MOST_MB, "MB", "", at_most=True)
 

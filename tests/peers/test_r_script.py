@@ -105,4 +105,4 @@ def test_the_stata_script_has_the_matrix_of_every_question() -> None:
     """Stata is not free: only the text is checked."""
     script = stata_script(SURVEY)
     assert script.count("mata: tacit_estimate(") == len(SURVEY.design.schema)
-    assert 'mata: tacit_estimate("related", (0.8, 0.' in script
+    assert 'mata: tacit_estimate("frapp", (0.75, 0.125, 0.125 ' in script

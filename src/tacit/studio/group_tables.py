@@ -17,7 +17,7 @@ from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio import disclosure
 from tacit.studio.disclosure import Cells, why_hidden
-from tacit.studio.recoding import Recoding, column_name, unchanged, with_recoded
+from tacit.studio.recoding import Recoding, column_name, recoded, unchanged
 from tacit.studio.release import Release
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
@@ -192,9 +192,8 @@ def _test(records: Release, parts: Sequence[Recoding]) -> HypothesisTest | None:
         return None
     estimates, names = records.reconstruction, {part.name: part.name for part in parts}
     if changed:
+        estimates = reconstruct(*recoded(records, list(names), changed))
         names |= {name: column_name(name) for name in changed}
-        columns = [names[name] for name in changed]
-        estimates = reconstruct(with_recoded(records, changed), design, columns)
     given = [names[layer.name] for layer in layers] or None
     return estimates.independence([names[row.name], names[column.name]], given=given)
 

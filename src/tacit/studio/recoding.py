@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tacit.core.imports import optional_imports
+from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
+from tacit.records import PatternTable
 from tacit.studio.release import Release
 
 #: The texts of categories by question.
@@ -90,31 +91,38 @@ def _words(attribute: Attribute, words: Words | None) -> Mapping[str, str]:
     return {str(category): str(category) for category in attribute.categories}
 
 
-def with_recoded(release: Release, recodings: Mapping[str, Recoding]) -> Any:
-    """The reported records as a data frame of labels, recoded questions under `column_name`.
+def recoded(
+    release: Release, names: Sequence[str], recodings: Mapping[str, Recoding]
+) -> tuple[PatternTable, Design]:
+    """The reported records of these questions and their design, recoded under `column_name`.
 
     Only answers that are sent as they are can be recoded before the estimate: what a disguised
     report says depends on all categories. Records with a category that is left out are gone.
     """
-    with optional_imports():
-        import pandas as pd
-    counts = release.counts.with_no_answer()
-    codes = np.repeat(counts.patterns, counts.counts, axis=0)
-    frame = pd.DataFrame(
-        {
-            a.name: pd.Categorical.from_codes(codes[:, k], [*map(str, a.categories)])
-            for k, a in enumerate(counts.schema)
-        }
-    )
     design = release.survey.design
+    groups = [group for group in design.groups if not {*names}.isdisjoint(group.attributes)]
+    together = [n for n in design.schema.names if any(n in group.attributes for group in groups)]
+    attributes = {name: design.schema[name] for name in together}
+    reports = Design(Schema(list(attributes.values())), groups).reported.names
+    counts = release.counts.subset(reports)
+    patterns, numbers = counts.patterns.copy(), counts.counts
     for name, recoding in recodings.items():
         if design.group_of(name).disguised:
             raise DataError(f"{name} is disguised: its categories cannot be merged here")
-        labels = {str(c): label for label, categories in recoding.groups for c in categories}
-        frame[column_name(name)] = frame[name].map(labels)
-    for a in design.reported:
-        frame[a.name] = frame[a.name].cat.set_categories([*map(str, a.categories)])
-    return frame.dropna(subset=[column_name(name) for name in recodings])
+        new = np.full(attributes[name].size, -1)
+        for k, codes in enumerate(recoding.codes(attributes[name])):
+            new[codes] = k
+        column = counts.schema.index(name)
+        values = new[patterns[:, column]]
+        patterns, numbers = patterns[values >= 0], numbers[values >= 0]
+        patterns[:, column] = values[values >= 0]
+        attributes[name] = Attribute(column_name(name), recoding.labels)
+        groups = [
+            Group([column_name(name)], group.coin) if name in group.attributes else group
+            for group in groups
+        ]
+    smaller = Design(Schema(list(attributes.values())), groups)
+    return PatternTable(smaller.reported, patterns, numbers), smaller
 
 
 def column_name(name: str) -> str:

@@ -20,7 +20,7 @@ from tacit.studio.disclosure import (
     sampled_release,
     why_hidden,
 )
-from tacit.studio.recoding import Recoding, column_name, recodings_of_form, with_recoded
+from tacit.studio.recoding import Recoding, column_name, recoded, recodings_of_form
 from tacit.studio.release import Release
 from tacit.survey import Published
 
@@ -236,7 +236,7 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
     names = [request.outcome, *(p.name for p in request.predictors)]
     records = sampled_release(release, names, repr(request))
     changed = {p.name: p for p in request.predictors if p.changes(design.schema[p.name])}
-    frame = with_recoded(records, changed)
+    counts, smaller = recoded(records, names, changed)
     columns = {
         p.name: column_name(p.name) if p.name in changed else p.name for p in request.predictors
     }
@@ -245,7 +245,7 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
     if request.interaction is not None:
         terms.append(":".join(by_name[name] for name in request.interaction))
     formula = f"`{request.outcome}` ~ {' + '.join(terms)}"
-    fit = logit(formula, frame, design)
+    fit = logit(formula, counts, smaller)
     outcome = design.schema[request.outcome]
     return Regression(
         request,

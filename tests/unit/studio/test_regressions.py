@@ -12,7 +12,7 @@ from tacit.records import count_codes
 from tacit.regression import logit
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import SMALLEST_GROUP, sampled_release
-from tacit.studio.recoding import with_recoded
+from tacit.studio.recoding import recoded
 from tacit.studio.regressions import Regression, python_code, regression, request_of_form
 from tacit.studio.release import Release
 from tests.support.studio import reports, survey, tried
@@ -29,9 +29,8 @@ def fitted(chosen: list[str], **fields: str) -> Regression:
 def test_odds_ratios_and_effects_are_those_of_the_library() -> None:
     fit = fitted(["site", "often"], **{"ref.site": "south"})
     sample = sampled_release(RELEASE, ["stole", "site", "often"], repr(fit.request))
-    frame = with_recoded(sample, {})
-    expected = logit(fit.formula, frame, SURVEY.design)
-    assert fit.n_records == expected.nobs == len(frame)
+    expected = logit(fit.formula, *recoded(sample, ["stole", "site", "often"], {}))
+    assert fit.n_records == expected.nobs == sample.counts.n_records
     assert [term.coefficient for term in fit.terms] == list(expected.names[1:])
     for term, (low, high) in zip(fit.terms, expected.conf_int()[1:], strict=True):
         np.testing.assert_allclose(term.estimate, expected.params[term.coefficient])
