@@ -202,7 +202,7 @@ class ReadFiles(CountEngine):
             for batch in read_batches_by(path, self.schema, columns, progress)
         ]
         codes = np.concatenate([batch.T for batch, _ in batches], axis=1).T
-        tables = [table for _, table in batches]
+        tables = [_without_dictionaries(table) for _, table in batches]
         values = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
         if paths.kind_of(self.files[0]) in (paths.CSV, paths.CSV_GZ):
             values = numbers_if_possible(values)
@@ -233,3 +233,17 @@ class ReadFiles(CountEngine):
         """The files, each with its part of the progress."""
         for i, path in enumerate(self.files):
             yield path, paths.file_progress(self._progress, i, len(self.files))
+
+
+def _without_dictionaries(table: Any) -> Any:
+    """Plain columns, as DuckDB gives them: the order of a dictionary means nothing unless it says.
+
+    Otherwise the reference category of a regression would depend on which engine counts.
+    """
+    import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and not field.type.ordered:
+            plain = table.column(i).cast(field.type.value_type)
+            table = table.set_column(i, field.name, plain)
+    return table
