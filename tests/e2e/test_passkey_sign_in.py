@@ -40,7 +40,7 @@ def sign_up(page: Page, link: str) -> None:
 
 
 def sign_out(page: Page) -> None:
-    page.locator("details.menu summary").click()
+    page.locator("button.menu").click()
     page.get_by_role("button", name="Sign out").click()
 
 
