@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import re
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -57,6 +58,37 @@ def test_any_label_survives_markdown(labels: list[str]) -> None:
     assert MarkdownIt("gfm-like", {"linkify": False}).render(page).startswith("<p>") == bool(
         labels[0].strip()
     )
+
+
+class _HtmlCells(HTMLParser):
+    """The text of the cells of an HTML table, and the names that they have on narrow screens."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.names: list[str | None] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in {"table", "caption", "thead", "tbody", "tr", "th", "td", "p", "br"}
+        assert {name for name, _ in attrs} <= {"class", "scope", "data-name"}
+        if tag in {"th", "td"}:
+            self.cells.append("")
+            self.names.append(dict(attrs).get("data-name"))
+
+    def handle_data(self, data: str) -> None:
+        if self.cells:
+            self.cells[-1] += data
+
+
+@given(st.lists(SIGNS, min_size=2, max_size=4))
+def test_any_head_and_any_label_survives_html(labels: list[str]) -> None:
+    table = Table(labels, [labels[::-1]])
+    assert _HtmlCells(table.html()).cells == [*labels, *labels[::-1]]
+    cards = _HtmlCells(table.html(cards=True))
+    assert cards.cells == [*labels, *labels[::-1]]
+    assert cards.names[len(labels) + 1 :] == labels[1:]
 
 
 @given(st.lists(SIGNS.filter(lambda text: "'" not in text), min_size=1, max_size=4))
