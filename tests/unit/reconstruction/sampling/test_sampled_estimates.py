@@ -59,12 +59,13 @@ def test_the_jackknife_equals_leaving_out_every_unit(clustered: bool) -> None:
     assert float(found.stderr) ** 2 == pytest.approx(expected, rel=1e-10)
 
 
-def test_the_bootstrap_is_close_to_linearisation_and_repeats() -> None:
+@pytest.mark.parametrize("fpc", [None, 9])
+def test_the_bootstrap_is_close_to_linearisation_and_repeats(fpc: int | None) -> None:
     """With 20,000 replicates the standard deviation of a variance is 1 % of it."""
-    frame = sample(DISGUISED)
-    rec = reconstruct(frame, DISGUISED, errors=bootstrap(20_000, seed=3), **HOW)
-    again = reconstruct(frame, DISGUISED, errors=bootstrap(20_000, seed=3), **HOW)
-    plain = reconstruct(frame, DISGUISED, **HOW)
+    frame, how = sample(DISGUISED), {**HOW, "fpc": fpc}
+    rec = reconstruct(frame, DISGUISED, errors=bootstrap(20_000, seed=3), **how)
+    again = reconstruct(frame, DISGUISED, errors=bootstrap(20_000, seed=3), **how)
+    plain = reconstruct(frame, DISGUISED, **how)
     found = float(rec.probability(YES).stderr)
     assert found == float(again.probability(YES).stderr)
     assert found == pytest.approx(float(plain.probability(YES).stderr), rel=0.05)
