@@ -128,6 +128,8 @@ def test_an_offset_is_taken_from_the_outcome_of_a_linear_regression(data: Any) -
     other = linear("rest ~ income", data.assign(rest=data["wage"] - 2 * data["age"]), ONE)
     np.testing.assert_allclose(fit.values, other.values, rtol=1e-9)
     np.testing.assert_allclose(fit.covariance, other.covariance, rtol=1e-9)
+    fits = [[one.scale, one.rsquared] for one in (fit, other)]
+    np.testing.assert_allclose(*fits, rtol=1e-9)
     new = people(3)
     expected = other.predict(new) + 2 * new["age"].to_numpy()
     np.testing.assert_allclose(fit.predict(new), expected, rtol=1e-9)
