@@ -13,7 +13,7 @@ from tacit.models.latent_classes import LatentClasses
 from tacit.models.units import UnitLayout, UnitReports
 from tacit.privacy.disclosure import Sample, agreement
 from tacit.privacy.model_stack import class_model, group_cells, joint_groups, report_likelihoods
-from tacit.privacy.moment_bound import moments
+from tacit.privacy.moment_bound import GRID, PairMoments, _largest, moments
 from tacit.privacy.scopes import joint_of_attribute, reports_of
 from tacit.records import PatternTable
 from tests.support.families import designs, seeds
@@ -124,3 +124,19 @@ def test_moments_of_people_with_equal_reports_are_those_of_the_posterior(seed: i
     assert found.second == pytest.approx((shares**2 * joint.sum(axis=0)).sum(axis=1), abs=1e-4)
     assert found.high == pytest.approx(joint.sum(axis=1), abs=1e-4)
     assert (found.low <= found.high).all()
+
+
+@pytest.mark.parametrize("share", [0.805, 0.905, 0.9525])
+def test_the_bound_holds_between_points_of_its_grid_for_the_dependence_that_tells_most(
+    share: float,
+) -> None:
+    """Other reports make yes or no this likely, each for half of all people: nothing else with the
+    same moments tells as much. Moving it to the grid adds to its second moment, so that the bound
+    may exceed it, but not by more than twice of that.
+    """
+    second = np.full(2, (share**2 + (1 - share) ** 2) / 2)
+    half = np.full(2, 0.5)
+    coin = np.array([[0.6, 0.4], [0.4, 0.6]])
+    bound = _largest(PairMoments(second, half, half), np.arange(2), coin)
+    moved = 1 / (4 * GRID[2] ** 2) / (2 * share - 1)
+    assert share <= bound <= share + 2 * moved
