@@ -6,6 +6,7 @@ import json
 import math
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,27 @@ def test_the_prevalence_of_the_attribute_that_makes_groups_is_not_ignored() -> N
     assert same.power == found.power
     with pytest.raises(DataError, match=r"group_share is 0.3, but the prevalence of 'g' says 0.15"):
         plan(design, prevalence={"a": 0.1, "g": 0.15}, group_share=0.3, **given)
+
+
+@pytest.mark.parametrize(
+    ("few", "base", "difference"), [(400, 0.05, 0.04), (100, 0.05, 0.1), (100, 0.3, -0.15)]
+)
+def test_a_few_people_beside_very_many_are_compared_with_a_known_share(
+    few: int, base: float, difference: float
+) -> None:
+    """The share of the many is hardly in doubt, so the power is that against a null prevalence.
+
+    That one steps from count to count of people who say yes, by the probability of a count.
+    """
+    two = plan(
+        truthful(), n=1000 * few, prevalence=base, difference=difference, group_share=0.001
+    ).power
+    one = plan(truthful(), n=few, prevalence=base + difference, null=base).power
+    assert one is not None
+    assert two is not None
+    spread = math.sqrt(few * (base + difference) * (1 - base - difference))
+    half_a_count = NormalDist().pdf(NormalDist().inv_cdf(one)) / spread / 2
+    assert abs(two - one) <= half_a_count
 
 
 def test_the_bias_of_safe_answers_is_never_larger_than_the_share() -> None:
