@@ -8,7 +8,11 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -130,6 +134,33 @@ def test_a_caller_who_leaves_disturbs_nobody(store: Store) -> None:
         return await writer.submit(response(OPEN, 2))
 
     assert with_writer(store, work) is Outcome.STORED
+
+
+class MeetingQueue(deque[Any]):
+    """A queue in which two threads that ask for its length get the same answer, if they can."""
+
+    def __init__(self, waiting: Iterable[Any]) -> None:
+        self.meeting = threading.Barrier(2)
+        super().__init__(waiting)
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        with suppress(threading.BrokenBarrierError):
+            self.meeting.wait(0.05)
+        return length
+
+
+def test_two_threads_never_take_the_same_response(tmp_path: Path) -> None:
+    """The watchdog refuses what waits while the writer's thread may take it."""
+    store = store_of(tmp_path / "survey.db")
+    writer = Writer(store)
+    writer.close()
+    waiting = [(response(OPEN, n), None) for n in range(5)]
+    writer._queue = MeetingQueue(waiting)
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: writer._next(), range(2))
+    assert [*first, *second] == waiting
+    store.close()
 
 
 def test_a_second_writer_to_a_file_is_refused(tmp_path: Path) -> None:
