@@ -13,7 +13,7 @@ from tacit.cli.simulate import made_up
 from tacit.errors import DataError
 from tacit.records import count_reported
 from tacit.studio.accounts import Role
-from tacit.studio.disclosure import hidden_table
+from tacit.studio.disclosure import hidden_blocks, hidden_table
 from tacit.studio.group_tables import group_table
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
@@ -23,7 +23,7 @@ from tests.support.studio import MARKUP, reports, survey, tried
 NAMES = ("stole", "place", "shift")
 
 
-def one_small_place() -> Release:
+def one_small_place(small: int = 30) -> Release:
     """A disguised question, and people at four places, one of them small, in two shifts."""
     choice = {"kind": "choice", "sensitive": False, "text": "?"}
     published = Published(
@@ -41,7 +41,7 @@ def one_small_place() -> Release:
         )
     )
     rng = np.random.default_rng(4)
-    place = np.repeat([0, 1, 2, 3], [1500, 900, 570, 30])
+    place = np.repeat([0, 1, 2, 3], [1500, 900, 600 - small, small])
     columns = [rng.random(3000) < 0.3, place, rng.integers(2, size=3000)]
     true = np.stack(columns, axis=1).astype(np.uint8)
     return Release(
@@ -95,6 +95,16 @@ def test_a_table_hides_the_same_cells_in_every_arrangement() -> None:
         np.testing.assert_array_equal(own.transpose(axes), hidden)
         cells = group_table(few, names[2], names[:2]).cells
         np.testing.assert_array_equal([cell.hidden for cell in cells], np.ravel(own))
+
+
+def test_a_small_group_stays_hidden_if_all_answers_to_the_other_question_are_merged() -> None:
+    """Merged with the place that is hidden beside it, it is shown."""
+    few, answers = one_small_place(10), [[0, 1]]
+    assert hidden_table(few, NAMES[:2])[:, 3].all()
+    alone = hidden_blocks(few, NAMES[:2], [answers, [[0], [1], [2], [3]]])
+    assert alone[0].tolist() == [False, False, True, True]
+    merged = hidden_blocks(few, NAMES[:2], [answers, [[0], [1], [2, 3]]])
+    assert not merged.any()
 
 
 def test_a_table_with_hidden_cells_has_no_test_and_no_comparison_of_them() -> None:
