@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,22 @@ def test_the_undisguised_tree_is_the_same_in_every_repeat() -> None:
     assert literal["variance"] == 0
     assert literal["mean"] == aware["mean"]
     assert abs(float(literal["mean"] or 0) - 0.8135) <= 5e-4
+
+
+def test_every_repeat_draws_its_own_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(design: Any, rng: np.random.Generator, criteria: Any) -> float:
+        return rng.random()
+
+    monkeypatch.setattr(experiments, "trials", drawn)
+    told: list[int] = []
+    one = named("du-zhan", "theta-0.9", Plan(5, quick=True))
+    again = [
+        [*experiments.repeated_trials(None, one, told.append, ("entropy",))]  # type: ignore[arg-type]
+        for _ in range(2)
+    ]
+    assert len({*again[0]}) == 5
+    assert again[0] == again[1]
+    assert told == [1, 2, 3, 4, 5] * 2
 
 
 def test_undisguised_naive_bayes_varies_by_the_division_alone() -> None:
