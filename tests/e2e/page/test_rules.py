@@ -236,6 +236,7 @@ async ({ design, position }) => {
   return [
     range(reports).map((r) => range(truths).map((t) => told(odds.chance(group, position, r, t)))),
     odds.givenAway(group, position).map(({ reported, truth }) => [reported, truth]),
+    odds.inOwnCategories(group) ? told(odds.leastDisguised(group, position))[0] : null,
   ];
 }
 """
@@ -246,7 +247,7 @@ def test_odds_are_the_channels_rounded_outward(page: Page, case: Case) -> None:
     exact = brute_force(case.coin, case.attributes)
     joint = case.coin.family == "matrix" and len(case.attributes) > 1
     for position in range(1 if joint else len(case.attributes)):
-        told, away = page.evaluate(
+        told, away, least = page.evaluate(
             ODDS, {"design": json.loads(case.design.to_json()), "position": position}
         )
         wanted = exact if joint else alone(exact, case, position)
@@ -257,6 +258,8 @@ def test_odds_are_the_channels_rounded_outward(page: Page, case: Case) -> None:
                 assert (down, up) == (math.floor(100 * share), math.ceil(100 * share))
         only = [np.flatnonzero(row) for row in wanted]
         assert away == [[r, int(t[0])] for r, t in enumerate(only) if len(t) == 1]
+        # What a page says that at least so many change is true of every true answer.
+        assert least is None or Fraction(least) == min(1 - share for share in wanted.diagonal())
 
 
 def alone(exact: Any, case: Case, position: int) -> Any:
