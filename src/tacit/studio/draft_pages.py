@@ -22,7 +22,6 @@ from tacit.studio import forms, site
 from tacit.studio.accounts import Role
 from tacit.studio.drafts import KIND, Draft, DraftDocument, checked_text
 from tacit.studio.forms import MISSING, kinds
-from tacit.studio.review import review
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
 from tacit.survey import Published, example
 from tacit.survey.logo import picture_address
@@ -69,16 +68,6 @@ def save_text(visit: PageVisit) -> Response | Draft:
 def download(visit: PageVisit) -> Response:
     """The draft as a survey file."""
     return visit.file(visit.draft.text, f"{visit.draft.id}.yaml")
-
-
-def show_review(visit: PageVisit) -> Response:
-    """What is published: what respondents see, what is promised, how exact results will be."""
-    survey, problems = visit.draft.document.checked
-    values: dict[str, Any] = {} if survey is None else review(survey)
-    may_publish = site.has_right(visit.person, Right.PUBLISHER)
-    return visit.page(
-        "publish.html", survey=survey, problems=problems, may_publish=may_publish, **values
-    )
 
 
 def if_correct(visit: PageVisit, make: Callable[[PageVisit], Any]) -> Any:
@@ -470,7 +459,6 @@ ROUTES = (
     PageRoute("GET", f"{_DRAFT}/text", Role.VIEWER, show_text),
     _with_text("POST", f"{_DRAFT}/text", Role.OWNER, save_text, then=_MADE),
     PageRoute("GET", f"{_DRAFT}/survey.yaml", Role.VIEWER, download),
-    PageRoute("GET", f"{_DRAFT}/publish", Role.VIEWER, show_review),
     PageRoute("POST", f"{_DRAFT}/publish", Right.PUBLISHER, _publish, then="/surveys/{made.slug}"),
     PageRoute("POST", f"{_DRAFT}/duplicate", Role.OWNER, duplicate, then=_MADE),
     PageRoute("POST", f"{_DRAFT}/delete", Role.OWNER, deleted_draft, then="/?state=draft"),

@@ -22,7 +22,15 @@ from tacit.collect.limits import TrustedProxies
 from tacit.collect.settings import ServiceSettings, networks, settings
 from tacit.collect.store import Store
 from tacit.errors import ServiceError
-from tacit.studio import account_pages, api, draft_pages, model_pages, plan_pages, survey_pages
+from tacit.studio import (
+    account_pages,
+    api,
+    draft_pages,
+    model_pages,
+    plan_pages,
+    review_pages,
+    survey_pages,
+)
 from tacit.studio.accounts import Accounts, open_engine
 from tacit.studio.models import ModelFolder
 from tacit.studio.release import Releases
@@ -72,6 +80,7 @@ PAGES: tuple[PageRoute, ...] = (
     *survey_pages.ROUTES,
     *plan_pages.ROUTES,
     *draft_pages.ROUTES,
+    *review_pages.ROUTES,
     *model_pages.ROUTES,
     *api.ROUTES,
 )

@@ -11,7 +11,7 @@ from tacit.collect.store.values import SurveyState
 from tacit.privacy import report
 from tacit.privacy.report_text import wording_of
 from tacit.studio.overview import day_figure, survey_meta, tasks
-from tacit.studio.review import review
+from tacit.studio.review_pages import review
 from tacit.survey import Published, example, survey_from_text, widths
 from tests.support.studio import survey, tried
 

@@ -1,22 +1,36 @@
-"""What somebody reviews before publishing: pages, promises, precision and every warning."""
+"""The review of a draft before publishing: pages, promises, precision and every warning."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from starlette.responses import Response
+
 from tacit.collect import page
 from tacit.output.number_text import number_of
 from tacit.privacy import report
 from tacit.privacy.report_text import wording_of
+from tacit.studio.accounts import Role
 from tacit.studio.overview import privacy, survey_meta
 from tacit.studio.release import next_release_at
+from tacit.studio.site import PageRoute, PageVisit, Right, has_right
 from tacit.survey import Published, widths
 from tacit.survey.fields import text_in
 from tacit.survey.published import waves_sentence
 
 #: Numbers of respondents whose precision is shown, besides the quota.
 RESPONDENTS = (400, 1_000, 2_500)
+
+
+def show_review(visit: PageVisit) -> Response:
+    """What is published: what respondents see, what is promised, how exact results will be."""
+    survey, problems = visit.draft.document.checked
+    values: dict[str, Any] = {} if survey is None else review(survey)
+    may_publish = has_right(visit.person, Right.PUBLISHER)
+    return visit.page(
+        "publish.html", survey=survey, problems=problems, may_publish=may_publish, **values
+    )
 
 
 def review(survey: Published) -> dict[str, Any]:
@@ -83,3 +97,7 @@ def screen(caption: str, **content: Any) -> dict[str, Any]:
     """A picture of a page."""
     empty = {"text": "", "answers": [], "note": "", "badge": False, "disguised": False}
     return empty | content | {"caption": caption}
+
+
+#: The pages of this module with the rights that they need.
+ROUTES = (PageRoute("GET", "/drafts/{draft}/publish", Role.VIEWER, show_review),)
