@@ -129,7 +129,7 @@ def moments(
     people = np.bincount(rank, weights)
     many = people > 1
     safe = np.where(many, people, 2.0)
-    n = weights.sum()
+    n = float(weights.sum())
     second, low, high = [], [], []
     for row in np.linalg.pinv(matrix):
         w = row[reported]

@@ -13,7 +13,6 @@ from tacit.studio.accounts import Account, Role
 from tacit.studio.guess_limits import Guess
 from tacit.studio.passkeys import SiteOrigin
 from tacit.studio.site import Answer, PageRoute, PageVisit, Refusal, RefusalError, Right
-from tacit.studio.survey_pages import show_people
 
 WRONG = Refusal("wrong", 403, "Name or password is wrong.")
 OTHER_WAYS = (
@@ -147,6 +146,19 @@ def revoke_token(visit: PageVisit) -> None:
     """Revoke a token; it stops working at once."""
     if visit.studio.accounts.revoke_token(visit.person.id, visit.number):
         visit.record("token revoked", str(visit.number))
+
+
+def show_people(visit: PageVisit, link: str | None = None) -> Response:
+    """The address, links, and who has which role; `link` makes a new account."""
+    accounts, fingerprint = visit.studio.accounts, visit.survey.survey.fingerprint
+    return visit.page(
+        "people.html",
+        **visit.survey_values(),
+        invited=visit.survey.survey.access == "invited",
+        members=accounts.members(fingerprint),
+        invitations=[(item, visit.survey) for item in accounts.invitations(fingerprint)],
+        link=link,
+    )
 
 
 def change_members(visit: PageVisit) -> Response:
@@ -305,6 +317,7 @@ ROUTES = (
     PageRoute("GET", "/accounts", Right.ADMINISTRATOR, show_accounts),
     _change_accounts("POST", f"/accounts/{_NUMBER}", Right.ADMINISTRATOR, change_account),
     PageRoute("GET", "/audit", Right.ADMINISTRATOR, show_audit),
+    PageRoute("GET", _PEOPLE, Role.OWNER, show_people),
     PageRoute("POST", f"{_SURVEY}/members", Role.OWNER, change_members),
     PageRoute("POST", _REVOKE, Role.OWNER, revoke_invitation, then=_PEOPLE),
     PageRoute("POST", "/account/passkeys/options", Right.PERSON, passkey_options),

@@ -1,10 +1,17 @@
-"""The disguise of a survey in words: every group of questions, conditions, chains of conditions."""
+"""A survey in words: who may answer and when; its disguise, group by group; conditions."""
 
 from __future__ import annotations
 
+from datetime import date
+
 from tacit.core.conditions import QuestionCondition
 from tacit.core.design import Design, Group
+from tacit.output.number_text import number_of
 from tacit.reconstruction.tables import chains, estimable_together
+from tacit.survey import Published
+
+#: How days are written.
+DAY = "%-d %B %Y"
 
 
 def design_sentences(design: Design) -> list[str]:
@@ -46,3 +53,30 @@ def _chain_sentence(design: Design, names: tuple[str, ...]) -> str:
         "together. Each table was estimated from its own questions, by restricted least squares on "
         "the combinations that can occur (Theil, 1971); so one share can differ between two tables."
     )
+
+
+#: Names of languages in English, for those that the respondents' page speaks.
+LANGUAGES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}
+
+
+def survey_meta(survey: Published) -> list[str]:
+    """Who may answer, when, in which languages, and how many questions."""
+    terms = survey.survey
+    access = "Invited people only" if terms.access == "invited" else "Anyone with the address"
+    disguised = sum(
+        any(survey.design.group_of(a.name).disguised for a in question.attributes)
+        for question in terms.questions
+    )
+    quota = [f"at most {number_of(terms.quota, 'answer')}"] if terms.quota else []
+    languages = ", ".join(LANGUAGES.get(code, code) for code in terms.languages)
+    questions = f"{number_of(len(terms.questions), 'question')}, {disguised} disguised"
+    return [access, *quota, *_days(terms.opens, terms.closes), languages, questions]
+
+
+def _days(opens: date | None, closes: date | None) -> list[str]:
+    if opens is not None and closes is not None:
+        first = "%-d %B" if opens.year == closes.year else DAY
+        return [f"{opens:{first}} to {closes:{DAY}}"]
+    if opens is not None:
+        return [f"from {opens:{DAY}}"]
+    return [] if closes is None else [f"until {closes:{DAY}}"]

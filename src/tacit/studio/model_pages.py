@@ -21,7 +21,6 @@ from tacit.studio.page_templates import utc_text
 from tacit.studio.release import Release
 from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
-from tacit.studio.survey_pages import survey_values
 from tacit.survey import Published
 
 #: Seconds that a request waits for a model; after that a page says that it is being learnt.
@@ -47,7 +46,7 @@ def show_models(visit: PageVisit) -> Response:
     """The models of a survey, and the form for a new one."""
     return visit.page(
         "models.html",
-        **survey_values(visit) | {"release": visit.studio.releases.comparable(visit.survey)},
+        **visit.survey_values() | {"release": visit.studio.releases.comparable(visit.survey)},
         models=seen_models(visit),
         later=AT_CLOSING,
         texts=question_texts(visit.survey),
@@ -141,7 +140,7 @@ def show_model(visit: PageVisit) -> Response:
         return visit.page("model.html", **_shown(visit, model))
     if problem is None:
         raise RefusalError(NOT_FOUND)
-    page = visit.page("model_wait.html", **survey_values(visit), problem=problem)
+    page = visit.page("model_wait.html", **visit.survey_values(), problem=problem)
     if not problem:
         page.headers["refresh"] = str(REFRESH)
     return page
@@ -206,7 +205,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
     content, request = model.content, model.request
     picture, epsilon = content["summary"].get("picture"), content["privacy"]["epsilon"]
     return {
-        **survey_values(visit),
+        **visit.survey_values(),
         "model": model,
         "picture": None if picture is None else tree_picture(picture),
         "smallest": SMALLEST_GROUP,

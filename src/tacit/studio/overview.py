@@ -16,8 +16,6 @@ from tacit.studio.results import QuestionResult, group_warnings, question_result
 from tacit.survey import Published
 from tacit.survey.published import worst_guesses
 
-#: How days are written.
-DAY = "%-d %B %Y"
 #: More bars than this are joined: days to weeks, weeks to four weeks.
 _MOST_BARS = 62
 #: The height of the tallest bar and of the axis, in the picture's units.
@@ -204,30 +202,3 @@ def overview(
         "glance": rows,
         "scale": scale,
     }
-
-
-#: Names of languages in English, for those that the respondents' page speaks.
-LANGUAGES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}
-
-
-def survey_meta(survey: Published) -> list[str]:
-    """Who may answer, when, in which languages, and how many questions."""
-    terms = survey.survey
-    access = "Invited people only" if terms.access == "invited" else "Anyone with the address"
-    disguised = sum(
-        any(survey.design.group_of(a.name).disguised for a in question.attributes)
-        for question in terms.questions
-    )
-    quota = [f"at most {number_of(terms.quota, 'answer')}"] if terms.quota else []
-    languages = ", ".join(LANGUAGES.get(code, code) for code in terms.languages)
-    questions = f"{number_of(len(terms.questions), 'question')}, {disguised} disguised"
-    return [access, *quota, *_days(terms.opens, terms.closes), languages, questions]
-
-
-def _days(opens: date | None, closes: date | None) -> list[str]:
-    if opens is not None and closes is not None:
-        first = "%-d %B" if opens.year == closes.year else DAY
-        return [f"{opens:{first}} to {closes:{DAY}}"]
-    if opens is not None:
-        return [f"from {opens:{DAY}}"]
-    return [] if closes is None else [f"until {closes:{DAY}}"]

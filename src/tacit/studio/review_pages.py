@@ -12,7 +12,8 @@ from tacit.output.number_text import number_of
 from tacit.privacy import report
 from tacit.privacy.report_text import wording_of
 from tacit.studio.accounts import Role
-from tacit.studio.overview import privacy, survey_meta
+from tacit.studio.design_text import survey_meta
+from tacit.studio.overview import privacy
 from tacit.studio.release import next_release_at
 from tacit.studio.site import PageRoute, PageVisit, Right, has_right
 from tacit.survey import Published, widths

@@ -30,14 +30,15 @@ from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
 from tacit.output.json_documents import unique_keys
 from tacit.studio.accounts import Account, Accounts, Role
+from tacit.studio.design_text import survey_meta
 from tacit.studio.disclosure import require_comparable
 from tacit.studio.drafts import Draft, Drafts, Previews
 from tacit.studio.guess_limits import GuessLimits
 from tacit.studio.models import ModelFolder
 from tacit.studio.page_templates import page_templates
 from tacit.studio.passkeys import Passkeys
-from tacit.studio.release import Release, Releases
-from tacit.studio.results import ReleaseHistory
+from tacit.studio.release import FEWEST_SHOWN, Release, Releases, next_release_at
+from tacit.studio.results import ReleaseHistory, waiting_text
 from tacit.survey import Published
 
 #: Names of cookies: of a session, and of a device on which somebody has signed in.
@@ -381,6 +382,20 @@ class PageVisit:
         text = self.studio.templates.get_template(template).render(whole)
         policy = {} if script is None else {"content-security-policy": SCRIPT_POLICY}
         return HTMLResponse(text, status, policy)
+
+    def survey_values(self) -> dict[str, Any]:
+        """What every page of a survey shows: its release, its state, and what waits."""
+        release = self.studio.releases.newest(self.survey)
+        state = self.studio.store.state(self.key)
+        return {
+            "meta": survey_meta(self.survey),
+            "state": state,
+            "release": release,
+            "shown": 0 if release is None else release.counts.n_records,
+            "note_text": waiting_text(release, state.records),
+            "fewest": FEWEST_SHOWN,
+            "first": next_release_at(0),
+        }
 
     def file(self, content: str | bytes, name: str) -> Response:
         """A file to save; a file of a survey is named after it too."""

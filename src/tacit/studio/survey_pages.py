@@ -17,10 +17,11 @@ from tacit.output.table import Table, latex_of
 from tacit.studio import results
 from tacit.studio.accounts import Role
 from tacit.studio.charts import odds_scale, scale_for
+from tacit.studio.design_text import DAY, survey_meta
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
 from tacit.studio.drafts import Draft
 from tacit.studio.group_tables import GroupTable, group_table
-from tacit.studio.overview import DAY, overview, survey_meta
+from tacit.studio.overview import overview
 from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import (
     LabelledRecords,
@@ -120,24 +121,9 @@ def draft_row(draft: Draft) -> dict[str, Any]:
     }
 
 
-def survey_values(visit: PageVisit) -> dict[str, Any]:
-    """What every page of a survey shows: its release, its state, and what waits."""
-    release = visit.studio.releases.newest(visit.survey)
-    state = visit.studio.store.state(visit.key)
-    return {
-        "meta": survey_meta(visit.survey),
-        "state": state,
-        "release": release,
-        "shown": 0 if release is None else release.counts.n_records,
-        "note_text": results.waiting_text(release, state.records),
-        "fewest": FEWEST_SHOWN,
-        "first": next_release_at(0),
-    }
-
-
 def show_overview(visit: PageVisit) -> Response:
     """Answers, precision, privacy, and what to do next."""
-    values = survey_values(visit)
+    values = visit.survey_values()
     counts = visit.studio.releases.day_counts(visit.survey, values["state"].records)
     today = visit.studio.releases.today()
     page = overview(visit.survey, values["state"], values["release"], counts, today)
@@ -161,7 +147,7 @@ def show_questions(visit: PageVisit) -> Response:
             "how": group.coin.methods_text,
         }
         questions.append((number, content))
-    values = survey_values(visit) | {"sections": by_section(visit.survey, questions)}
+    values = visit.survey_values() | {"sections": by_section(visit.survey, questions)}
     return visit.page("questions.html", **values)
 
 
@@ -173,7 +159,7 @@ def condition_text(question: Question) -> str:
 
 def show_results(visit: PageVisit) -> Response:
     """The results of each question, all on one scale."""
-    values = survey_values(visit) | {"results": []}
+    values = visit.survey_values() | {"results": []}
     release = values["release"]
     if release is not None:
         points, shown = visit.studio.history.of(visit.survey), question_results(release)
@@ -217,26 +203,13 @@ def by_section(
 
 def show_export(visit: PageVisit) -> Response:
     """Reports, estimates and records as files."""
-    return visit.page("export.html", **survey_values(visit))
-
-
-def show_people(visit: PageVisit, link: str | None = None) -> Response:
-    """The address, links, and who has which role; `link` makes a new account."""
-    accounts, fingerprint = visit.studio.accounts, visit.survey.survey.fingerprint
-    return visit.page(
-        "people.html",
-        **survey_values(visit),
-        invited=visit.survey.survey.access == "invited",
-        members=accounts.members(fingerprint),
-        invitations=[(item, visit.survey) for item in accounts.invitations(fingerprint)],
-        link=link,
-    )
+    return visit.page("export.html", **visit.survey_values())
 
 
 def show_settings(visit: PageVisit) -> Response:
     """Duplicate, freeze a snapshot, close, delete."""
     snapshot = visit.studio.releases.snapshot(visit.survey)
-    return visit.page("settings.html", **survey_values(visit), snapshot=snapshot)
+    return visit.page("settings.html", **visit.survey_values(), snapshot=snapshot)
 
 
 def frozen_snapshot(visit: PageVisit) -> None:
@@ -290,7 +263,7 @@ def released(visit: PageVisit) -> Release:
 
 def show_compare(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, also within the layers of a third."""
-    values = survey_values(visit)
+    values = visit.survey_values()
     texts, release = question_texts(visit.survey), visit.studio.releases.comparable(visit.survey)
     chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
     values |= {
@@ -333,7 +306,7 @@ def show_compare(visit: PageVisit) -> Response:
 
 def show_regression(visit: PageVisit) -> Response:
     """A logit of one question on others, with odds ratios and average effects."""
-    values, fields = survey_values(visit), visit.request.query_params
+    values, fields = visit.survey_values(), visit.request.query_params
     release, design = visit.studio.releases.comparable(visit.survey), visit.survey.design
     conditional = {condition.attribute for condition in design.conditions}
     usable = (
@@ -542,7 +515,6 @@ ROUTES = (
     PageRoute("GET", f"{_SURVEY}/results", Role.VIEWER, show_results),
     PageRoute("GET", _COMPARE, Role.VIEWER, show_compare),
     PageRoute("GET", f"{_SURVEY}/regression", Role.VIEWER, show_regression),
-    PageRoute("GET", f"{_SURVEY}/people", Role.OWNER, show_people),
     PageRoute("GET", f"{_SURVEY}/export", Role.VIEWER, show_export),
     PageRoute("GET", f"{_SURVEY}/settings", Role.OWNER, show_settings),
     PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, then=_SURVEY),

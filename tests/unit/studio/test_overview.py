@@ -10,7 +10,8 @@ import pytest
 from tacit.collect.store.values import SurveyState
 from tacit.privacy import report
 from tacit.privacy.report_text import wording_of
-from tacit.studio.overview import day_figure, survey_meta, tasks
+from tacit.studio.design_text import survey_meta
+from tacit.studio.overview import day_figure, tasks
 from tacit.studio.review_pages import review
 from tacit.survey import Published, example, survey_from_text, widths
 from tests.support.studio import survey, tried
