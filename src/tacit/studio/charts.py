@@ -24,20 +24,20 @@ class Scale:
     labels: tuple[str, ...] = ()
 
     def at(self, value: float) -> str:
-        """The position of a value; outside the axis, that of its nearer end.
+        """The position of a value as a percentage of the width.
 
         >>> Scale().at(0.25), Scale(-0.2, 0.6).at(0), Scale().at(-0.1)
         ('25.00%', '25.00%', '0.00%')
         """
-        return f"{100 * self._share(value):.2f}%"
+        return f"{100 * self.place(value):.2f}%"
 
     def place(self, value: float) -> float:
-        """The position of a value from 0 to 1, for pictures with a width of their own."""
-        return self._share(value)
+        """The position of a value from 0 to 1; outside the axis, that of its nearer end."""
+        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def span(self, start: float, end: float) -> str:
         """The width from one value to a larger one."""
-        return f"{100 * (self._share(end) - self._share(start)):.2f}%"
+        return f"{100 * (self.place(end) - self.place(start)):.2f}%"
 
     def stem(self, value: float) -> tuple[str, str]:
         """The start and the width of the bar from 0 to a value, on either side of 0."""
@@ -57,9 +57,6 @@ class Scale:
         values = (self.factor * (self.low + k * step) for k in range(self.steps + 1))
         numbers = [f"{round(value, 9) + 0.0:g}" for value in values]
         return [*numbers[:-1], numbers[-1] + self.unit]
-
-    def _share(self, value: float) -> float:
-        return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
 def scale_for(values: Sequence[float], unit: str = " %", whole: bool = False) -> Scale:
