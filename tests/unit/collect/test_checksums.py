@@ -6,16 +6,13 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sqlalchemy import text
 
-from tacit.collect.store import Store, sql_tables
-from tacit.collect.store.database import database
-from tacit.collect.store.values import id_of
+from tacit.collect.store import Store
 from tacit.errors import FileError, StoreError
 from tests.support.published import response
 from tests.support.writers import INVITED, OPEN, TODAY, store_of
@@ -140,38 +137,6 @@ def _refused(path: Path, whole: np.ndarray) -> bool:
         store.close()
     assert np.array_equal(found, whole)
     return False
-
-
-def test_a_database_of_the_first_layout_gets_checksums(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    days = [date(2027, 3, 30), TODAY]
-    old = [response(OPEN, n) for n in range(N)]
-    with monkeypatch.context() as patched:
-        patched.setattr(sql_tables, "REVISION", "0001")
-        made = database(url)
-        with made.writing() as connection:
-            sql_tables.migrate(connection, made.shown)
-            for number, survey in enumerate((OPEN, INVITED), 1):
-                row = "(:n, :f, :p, false, :records, 0, 0)"
-                known = {"f": survey.survey.fingerprint, "p": survey.to_json()}
-                known |= {"n": number, "records": N if survey is OPEN else 0}
-                connection.execute(text(f"INSERT INTO surveys VALUES {row}"), known)
-            row = "(1, :id, :day, :codes)"
-            for n, one in enumerate(old):
-                own = {"id": id_of(one), "day": days[n % 2].isoformat(), "codes": one.codes}
-                connection.execute(text(f"INSERT INTO responses VALUES {row}"), own)
-        made.close()
-    store = Store(url)
-    assert sorted(store.codes(FINGERPRINT)[:, 1]) == list(range(N))
-    store.write([response(OPEN, 999)], TODAY)
-    store.erase_order()
-    store.backup(tmp_path / "backup.db")
-    assert len(store.codes(FINGERPRINT)) == N + 1
-    _damage(store, "id")
-    with pytest.raises(StoreError, match=r"3 of 101 records .* are damaged"):
-        store.codes(FINGERPRINT)
-    store.close()
 
 
 def test_an_unwritable_place_is_still_named_as_such(store: Store, tmp_path: Path) -> None:

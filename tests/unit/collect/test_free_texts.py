@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import inspect, text
 
 from tacit.collect.http import Refused
-from tacit.collect.store import Outcome, Store, sql_tables
+from tacit.collect.store import Outcome, Store
 from tacit.collect.store.values import id_of
 from tacit.collect.submission import SubmissionValidator
 from tacit.errors import SurveyError
@@ -98,21 +98,6 @@ def test_rows_are_in_the_order_of_their_ids_once_the_order_is_erased(cluster: Cl
         with store.database.reading() as connection:
             records = connection.scalars(text("SELECT DISTINCT xmin::text FROM responses")).all()
         assert len(records) == 1
-
-
-def test_a_database_of_the_layout_before_gets_the_table(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(sql_tables, "REVISION", "0002")
-        with closing(Store(url)) as old:
-            old.register(OPEN)
-    with closing(Store(url)) as store:
-        store.register(FREE)
-        store.write([response_with(FREE, "new")], TODAY)
-        assert store.texts(FINGERPRINT) == [("more", "new")]
-        assert store.texts(OPEN.survey.fingerprint) == []
-        assert len(store.published()) == 2
 
 
 def test_a_backup_has_the_texts(store: Store, tmp_path: Path) -> None:
