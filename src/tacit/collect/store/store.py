@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import date
 from functools import lru_cache
 from itertools import compress, repeat
-from operator import attrgetter
+from operator import attrgetter, not_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,88 +43,76 @@ class BatchInsert:
     """Inserts one batch into a store, by the connection of its server.
 
     Nearly always all responses to a survey are new and may be stored: offer them to the database as
-    a whole. If it stores none of them, look up what is stored, decide each response, and offer
-    those that may be stored. Another server may have been quicker; then look again. No lock is held
-    between two statements, and no statement fails: PostgreSQL would log the id and the time of day.
+    if nothing were stored yet. If it stores none of them, look up what is stored, decide each
+    response, and offer those that may be stored. Another server may have been quicker; then look
+    again. No lock is held between two statements, and no statement fails: PostgreSQL would log the
+    id and the time of day.
     """
 
     def __init__(self, store: Store, connection: Connection, today: date) -> None:
         self._store, self._connection, self._today = store, connection, today
 
     def insert(self, batch: Sequence[Response]) -> list[Outcome]:
-        """The outcome of each response; durable."""
-        by_survey: dict[str, list[Response]] = {}
-        for response in sorted(batch, key=attrgetter("survey")):  # everybody locks in this order
-            by_survey.setdefault(response.survey, []).append(response)
-        offers = {survey: self._offer(survey, sent) for survey, sent in by_survey.items()}
-        allowed = {survey: offer for survey, offer in offers.items() if offer is not None}
-        whole = self._insert_together(list(allowed.values())) if allowed else []
-        stored = set(compress(allowed, whole))
-        if len(stored) == len(by_survey):
-            return [Outcome.STORED] * len(batch)
-        outcomes = {
-            survey: repeat(Outcome.STORED) if survey in stored else self._decided(survey, sent)
-            for survey, sent in by_survey.items()
-        }
-        return [next(outcomes[response.survey]) for response in batch]
-
-    def _insert_together(self, offers: list[NewRows]) -> list[bool]:
-        return self._store.database.insert_together(self._connection, offers)
-
-    def _offer(self, survey: str, sent: Sequence[Response]) -> NewRows | None:
-        """All responses to a survey; None if it is already clear that one cannot be stored."""
-        registered = self._store.registered(self._connection, survey)
-        if registered is None or values.refusal(registered[1], False, 0, self._today) is not None:
-            return None
-        number, content = registered
-        codes = {values.id_of(response): response.codes for response in sent}
-        hashes = _hashes(sent) if content.invited else set()
-        if len(codes) < len(sent) or (content.invited and len(hashes) < len(sent)):
-            return None
-        return self._new_rows(number, content, codes.items(), hashes)
-
-    def _decided(self, survey: str, sent: Sequence[Response]) -> Iterator[Outcome]:
-        """Store the responses to a survey that may be stored; the outcome of each.
+        """The outcome of each response; durable.
 
         What keeps a response from being stored is final: its id is known, its link is used, the
         survey is full or closed. So an offer that fails leaves fewer responses for the next one.
         """
-        registered = self._store.registered(self._connection, survey)
-        if registered is None:
-            return iter([Outcome.UNKNOWN_SURVEY] * len(sent))
-        for _ in range(len(sent) + 1):
-            ledger = self._ledger(*registered, sent)
-            outcomes = [ledger.take(response, self._today) for response in sent]
-            new = self._new_rows(*registered, ledger.stored, ledger.spent)
-            if not new.rows or self._insert_together([new]) == [True]:
-                return iter(outcomes)
+        by_survey: dict[str, list[Response]] = {}
+        for response in sorted(batch, key=attrgetter("survey")):  # everybody locks in this order
+            by_survey.setdefault(response.survey, []).append(response)
+        outcomes: dict[str, Iterator[Outcome]] = {}
+        for look in (False, *repeat(True, len(batch) + 1)):
+            offers: dict[str, NewRows] = {}
+            for survey in [survey for survey in by_survey if survey not in outcomes]:
+                decided, new = self._decided(survey, by_survey[survey], look)
+                if new is not None:
+                    offers[survey] = new
+                if look or new is not None:
+                    outcomes[survey] = iter(decided)
+            if offers:
+                rows = list(offers.values())
+                stored = self._store.database.insert_together(self._connection, rows)
+                for survey in compress(offers, map(not_, stored)):
+                    del outcomes[survey]
+            if len(outcomes) == len(by_survey):
+                return [next(outcomes[response.survey]) for response in batch]
         shown = self._store.database.shown
         raise Unavailable(f"{shown}: others keep storing the same responses")
 
-    def _ledger(self, number: int, survey: Survey, sent: Sequence[Response]) -> Ledger:
+    def _decided(
+        self, survey: str, sent: Sequence[Response], look: bool
+    ) -> tuple[list[Outcome], NewRows | None]:
+        """The outcomes of responses to a survey, and what is to be stored for them, if anything.
+
+        Without a look, as if nothing were stored yet: then all of them are stored, or none.
+        """
+        registered = self._store.registered(self._connection, survey)
+        if registered is None:
+            return [Outcome.UNKNOWN_SURVEY] * len(sent), None
+        number, content = registered
+        ledger = Ledger(content, set(filter(None, map(values.hash_of, sent))))
+        if look:
+            self._look_up(number, sent, ledger)
+        outcomes = [ledger.take(response, self._today) for response in sent]
+        if not ledger.stored or (not look and len(ledger.stored) < len(sent)):
+            return outcomes, None
+        # Rows in the order of their ids and links in that of their hashes, not of arrival.
+        day, rows = self._today.isoformat(), sorted(ledger.stored)
+        sums = sql_tables.checksums(content.fingerprint, day, rows)
+        whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
+        return outcomes, NewRows(number, day, whole, sorted(ledger.spent), content.quota)
+
+    def _look_up(self, number: int, sent: Sequence[Response], ledger: Ledger) -> None:
         """What is stored now. Codes are read last, so a used link is found with its response."""
         counts = select(surveys.c.closed, surveys.c.records).where(surveys.c.number == number)
         ids = [values.id_of(response) for response in sent]
         stored = select(responses.c.id, responses.c.codes).where(responses.c.survey == number)
         with self._connection.begin():
-            usable = _usable_links(self._connection, number, _hashes(sent))
-            closed, records = self._connection.execute(counts).one()
+            ledger.tokens = _usable_links(self._connection, number, ledger.tokens)
+            ledger.closed, ledger.records = self._connection.execute(counts).one()
             rows = self._connection.execute(stored.where(responses.c.id.in_(ids)))
-            codes = {row.id: row.codes for row in rows}
-        return Ledger(survey, bool(closed), records, codes, usable)
-
-    def _new_rows(
-        self,
-        number: int,
-        survey: Survey,
-        stored: Iterable[tuple[bytes, bytes]],
-        spent: Iterable[bytes],
-    ) -> NewRows:
-        """Rows in the order of their ids and links in that of their hashes, not of arrival."""
-        day, rows = self._today.isoformat(), sorted(stored)
-        sums = sql_tables.checksums(survey.fingerprint, day, rows)
-        whole = [(*row, checksum) for row, checksum in zip(rows, sums, strict=True)]
-        return NewRows(number, day, whole, sorted(spent), survey.quota)
+            ledger.codes = {row.id: row.codes for row in rows}
 
 
 def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping | None:
@@ -132,11 +120,6 @@ def find(connection: Connection, survey: str, lock: bool = False) -> RowMapping 
     query = select(surveys).where(surveys.c.fingerprint == survey)
     rows = connection.execute(query.with_for_update() if lock else query)
     return rows.mappings().one_or_none()
-
-
-def _hashes(sent: Sequence[Response]) -> set[bytes]:
-    """The hashes of the tokens that were sent."""
-    return {token for response in sent if (token := values.hash_of(response)) is not None}
 
 
 #: A text that was stored before a crash is sent again with the same id.

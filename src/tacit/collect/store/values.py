@@ -128,15 +128,15 @@ def refusal(survey: Survey, closed: bool, records: int, today: date) -> Outcome 
 class Ledger:
     """One survey in one transaction.
 
-    `codes` are the stored responses with the ids of the batch, `tokens` the usable hashes of the
+    `tokens` are the usable hashes of the batch, `codes` the stored responses with the ids of the
     batch; `stored` and `spent` collect what is to be written.
     """
 
     survey: Survey
-    closed: bool
-    records: int
-    codes: dict[bytes, bytes]
     tokens: set[bytes]
+    closed: bool = False
+    records: int = 0
+    codes: dict[bytes, bytes] = field(default_factory=dict)
     stored: list[tuple[bytes, bytes]] = field(default_factory=list)
     spent: list[bytes] = field(default_factory=list)
 
