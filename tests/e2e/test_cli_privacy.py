@@ -159,7 +159,9 @@ def test_the_figures_are_drawn_and_written_as_a_table(privacy: Any) -> None:
     assert privacy("design.json", *arguments)[0] == 0
     found = report(DESIGN, PRIOR)
     assert Path("guesses.svg").read_text() == svg(found.plot())
-    assert pa_csv.read_csv("figures.csv").to_pydict() == found.to_frame("pyarrow").to_pydict()
+    assert (
+        pa_csv.read_csv("figures.csv").to_pydict() == found.to_frame(backend="pyarrow").to_pydict()
+    )
 
 
 def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> None:
@@ -173,7 +175,7 @@ def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> Non
     ]
     assert Path("s.png").read_bytes().startswith(b"\x89PNG")
     written = sorted(pa_parquet.read_table("s.parquet").to_pylist(), key=str)
-    assert written == sorted(found.to_frame("pyarrow").to_pylist(), key=str)
+    assert written == sorted(found.to_frame(backend="pyarrow").to_pylist(), key=str)
     status, out, _ = privacy("design.json", *arguments, "--json")
     assert sorted(json.loads(out)["pse"]) == sorted(found.to_dict()["pse"])
 

@@ -280,7 +280,7 @@ def rules(
         if as_json:
             files.write_text(out, show.json_text(mined.to_dict(level)) + "\n", private=True)
         else:
-            files.write_frame(out, mined.to_frame(level, "pyarrow"), private=True)
+            files.write_frame(out, mined.to_frame(level, backend="pyarrow"), private=True)
         output.say(f"wrote {out}: {number_of(len(mined), 'association rule')}")
     table = mined.to_table(level).cut(STRONGEST, "rule", "--json and --out have all")
     table = replace(table, title=f"{itemsets.claim}\n{table.title}\n")

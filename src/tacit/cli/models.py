@@ -13,10 +13,10 @@ from tacit.cli import show
 from tacit.cli.arguments import DataFile, Events, ModelFile, RecordsOut, Tables, event, split
 from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
-from tacit.core.schema import Attribute, Schema, text
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy, confusion, recall
-from tacit.output.number_text import number_of
+from tacit.output.number_text import number_of, text
 from tacit.reconstruction.estimate import free_names
 from tacit.records import Origin, designs, files
 

@@ -54,7 +54,7 @@ def regress(
         fits += [fit, fit.marginal_effects()] if effects else [fit]
     alpha = 1 - output.level
     if out is not None:
-        write_frame(out, fits[0].to_frame(alpha, "pyarrow"))
+        write_frame(out, fits[0].to_frame(alpha, backend="pyarrow"))
     header = {"tacit": "regression", "version": 1, "design": design.fingerprint, "formula": formula}
     output.show(_Fits(fits, "results"), alpha, **header)
 

@@ -206,7 +206,7 @@ def write_also(result: Any, figure: Path | None, table: Path | None = None) -> N
 
         files.write_bytes(figure, figure_bytes(result.plot(), figure.suffix))
     if table is not None:
-        files.write_frame(table, result.to_frame("pyarrow"))
+        files.write_frame(table, result.to_frame(backend="pyarrow"))
 
 
 def json_text(content: dict[str, Any]) -> str:

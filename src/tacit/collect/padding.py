@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.core.schema import text
+from tacit.output.number_text import text
 from tacit.survey import Published
 from tacit.survey.survey import optional_attributes
 

@@ -20,9 +20,9 @@ from tacit.collect.monitoring import ACCEPTED, Metrics
 from tacit.collect.padding import submission_length
 from tacit.collect.store import Outcome, Response, SurveyState, code_type
 from tacit.collect.store.values import StoredText, refusal, text_id
-from tacit.core.schema import text
 from tacit.errors import Busy, Unavailable
 from tacit.output.json_documents import DECODER
+from tacit.output.number_text import text
 from tacit.survey import Published
 from tacit.survey.survey import missing_together, optional_attributes
 

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,14 +38,10 @@ from tacit.core.arrays import Array
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
-from tacit.output.table import Table, TabularResult, latex_of, markdown_of
+from tacit.output.table import Figure, Table, TabularResult, latex_of, markdown_of
 from tacit.reconstruction.estimate import Estimate, estimate_columns, plot_estimates
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _TOLERANCE = 1e-11
 _MAX_STEPS = 200
@@ -361,9 +357,9 @@ class MixtureResult(TabularResult):
         """Profile-likelihood limits of the distribution, within [0, 1]."""
         return self.distribution.interval(level)
 
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
+    def to_frame(self, *args: Any, backend: str | None = None, **kwargs: Any) -> Any:
         """The distribution as a data frame."""
-        return self.distribution.to_frame(level, backend)
+        return self.distribution.to_frame(*args, backend=backend, **kwargs)
 
     def to_table(self, level: float = 0.95) -> Table:
         """All estimates in one table, with the tests below."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,11 @@ from tacit.compliance.pool import mixture_of
 from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of, span
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Assumed shares by default: 0 to 30 %.
 _SHARES = tuple(i / 100 for i in range(0, 31, 2))
@@ -60,10 +56,6 @@ class SensitivityCurve(TabularResult):
         shares = np.repeat(self.shares, self.attribute.size).tolist()
         names = ("share", "category", "estimate", "stderr", "lower", "upper")
         return dict(zip(names, [shares, *columns], strict=True))
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """The curve as a data frame."""
-        return frame_of(self.columns(level), backend)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready curve."""

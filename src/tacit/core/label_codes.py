@@ -6,16 +6,17 @@ attribute, in Fortran order: an attribute is contiguous in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Codes
-from tacit.core.schema import Attribute, Label, Schema, text
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError, unknown
+from tacit.output.number_text import text
+from tacit.output.table import arrow_array, native_frame
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 # Arrow and narwhals are slow to load: functions that handle frames import them, so records that
 # are arrays of codes never need them.
 
-BACKENDS = ("pandas", "polars", "pyarrow")
 FROM_0 = "(counting from 0)"
 UNKNOWN, ABSENT = -1, -2
 _SMALL_RANGE = 1 << 10
@@ -61,7 +61,7 @@ def encode(records: IntoDataFrame | npt.NDArray[Any], schema: Schema, first: int
 def decode(
     codes: Codes,
     schema: Schema,
-    backend: str | nw.Implementation,
+    backend: str | nw.Implementation | None,
     absent: npt.NDArray[np.bool_] | None = None,
 ) -> Any:
     """Codes as a frame of labels, one column per attribute, made by the library named.
@@ -85,32 +85,6 @@ def label_columns(
     cells = [pa.array(column, mask=mask) for column, mask in zip(codes.T, masks, strict=True)]
     columns = zip(schema.names, labels, cells, strict=True)
     return {name: values.take(positions) for name, values, positions in columns}
-
-
-def frame_of(
-    columns: Mapping[str, Sequence[Any]], backend: str | nw.Implementation | None = None
-) -> Any:
-    """A frame of these columns, made by the library named, else the first that is installed.
-
-    A column of mixed types becomes text, as in decode.
-    """
-    return native_frame({name: _arrow(values) for name, values in columns.items()}, backend)
-
-
-def native_frame(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
-    """A frame of Arrow columns, made by the library named, else the first that is installed."""
-    import narwhals as nw
-    import pyarrow as pa
-
-    if backend is None:
-        backend = next(name for name in BACKENDS if find_spec(name))
-    name = backend.value if isinstance(backend, nw.Implementation) else backend
-    if name not in BACKENDS:
-        raise DataError(unknown("backend", name, BACKENDS))
-    if not find_spec(name):
-        raise DataError(f"the library {name!r} is not installed")
-    made_by: Any = nw.Implementation.from_string(name)
-    return nw.from_arrow(pa.table(columns), backend=made_by).to_native()
 
 
 def _column_codes(column: Any, attribute: Attribute, first: int) -> npt.NDArray[np.integer[Any]]:
@@ -236,23 +210,12 @@ def _labels(attribute: Attribute, n_records: int) -> Any:
     """The labels as an Arrow array of one type, ready to be repeated for every record."""
     import pyarrow as pa
 
-    labels = _arrow(attribute.categories)
+    labels = arrow_array(attribute.categories)
     # Arrow's plain strings count their bytes in 32 bits.
     longest = max(len(text(label).encode()) for label in attribute.categories)
     if pa.types.is_string(labels.type) and n_records * longest >= 2**31:
         return labels.cast(pa.large_string())
     return labels
-
-
-def _arrow(values: Sequence[Label]) -> Any:
-    """Values as an Arrow array, None as null; as text if they mix types or exceed 64 bits."""
-    import pyarrow as pa
-
-    kinds = {type(value) for value in values if value is not None}
-    wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
-    if len(kinds) > 1 or wide:
-        return pa.array([None if value is None else text(value) for value in values])
-    return pa.array(values)
 
 
 def _checked(records: npt.NDArray[Any], schema: Schema, first: int = 0) -> Codes:

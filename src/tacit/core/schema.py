@@ -22,6 +22,7 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.errors import SchemaError, unknown
+from tacit.output.number_text import text
 
 Label = str | int | bool | float
 T = TypeVar("T")
@@ -154,13 +155,6 @@ class Attribute:
 
 #: Learns a binned attribute from its name and the values of a column (see `quantiles` and `edges`).
 BinningRule = Callable[[str, Array], Attribute]
-
-
-def text(label: Label) -> str:
-    """The text by which labels are compared: 2.0 gives "2", True gives "True"."""
-    if isinstance(label, float) and label.is_integer():
-        return str(int(label))
-    return str(label)
 
 
 def in_order(values: Iterable[T], what: str) -> Iterator[T]:

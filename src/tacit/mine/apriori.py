@@ -26,7 +26,6 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
 from tacit.mine.argument_checks import check_whole, is_real
@@ -601,10 +600,6 @@ class Itemsets(TabularResult):
             "length": [len(labels) for labels in self._labels],
             **figure_columns("support", self.support, self.support_stderr, limits),
         }
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
-        return frame_of(self.columns(level), backend)
 
     def to_table(self, level: float = 0.95) -> Table:
         """The sets as a table to print."""

@@ -9,14 +9,13 @@ on each other most (`dependence_tree`). Any probability follows from the tree, w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.design import Design
-from tacit.core.label_codes import BACKENDS, decode
+from tacit.core.label_codes import decode
 from tacit.errors import DataError
 from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.fidelity import Fidelity, fidelity
@@ -97,8 +96,7 @@ class ChowLiuTree(LearntModel):
         codes = self.model_.draws(int(n), rng)
         if not self.labelled_ and backend is None:
             return codes
-        installed = next(name for name in BACKENDS if find_spec(name))
-        return decode(codes, self.model_.schema, backend or installed)
+        return decode(codes, self.model_.schema, backend)
 
     def fidelity(self, seed: int = _SEED) -> Fidelity:
         """How far tables of 1, 2 and 3 attributes are from the reconstructed ones, beside noise.

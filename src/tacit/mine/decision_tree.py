@@ -13,7 +13,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,14 +31,12 @@ from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
 from tacit.mine.tree.likelihood import CAUTION, likelihood_tree
 from tacit.mine.tree.tables import TreeReports
 from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
+from tacit.output.table import Figure
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.estimate import OnDemand
 from tacit.reconstruction.fit import design_fit
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class TreeMiner(Miner):

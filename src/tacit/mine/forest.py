@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.arrays import Array
 from tacit.core.design import Design
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute
 from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
@@ -57,10 +56,6 @@ class ForestImportances(TabularResult):
             "importance": self.value.tolist(),
             "stderr": self.stderr.tolist(),
         }
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
-        return frame_of(self.columns(), backend)
 
     def to_table(self) -> Table:
         """The importances as a person reads them."""

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori
@@ -213,10 +212,6 @@ class AssociationRules(TabularResult):
             "conclusion": [words(conclusion) for _, conclusion in self.sides],
             **self.numbers(level),
         }
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
-        return frame_of(self.columns(level), backend)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready; `tacit privacy --rules` reads it."""

@@ -25,7 +25,7 @@ from tacit.core.arrays import Array, Index
 from tacit.core.channel.linear_maps import outer
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
-from tacit.core.schema import Attribute, Label, Schema, text
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, unknown
 from tacit.mine import miner
 from tacit.mine.argument_checks import check_whole
@@ -34,7 +34,7 @@ from tacit.mine.naive_bayes import class_log_proba
 from tacit.models import latent_classes
 from tacit.models.latent_classes import LatentFit, LatentModel, Search
 from tacit.models.naive_bayes import Tables
-from tacit.output.number_text import UNKNOWN, number_of
+from tacit.output.number_text import UNKNOWN, number_of, text
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import free_names

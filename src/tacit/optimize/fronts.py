@@ -23,7 +23,6 @@ from tacit.core.arrays import Array, Index
 from tacit.core.channel import Coin, matrix
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DesignError, FileError, TacitError
 from tacit.optimize import objectives
@@ -31,14 +30,13 @@ from tacit.optimize.exact import Exact, prove
 from tacit.optimize.problem import FrontProblem, SearchMethod, problem_of
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.output.number_text import number_of
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.tables import project
 from tacit.records import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 #: Colours of the curves.
@@ -250,15 +248,11 @@ def _labels(matrix: Array, posteriors: Array, choice: ChosenChannel) -> list[str
 def front_figure(caption: str) -> tuple[Figure, Axes]:
     """A figure with empty axes of error against privacy."""
     with optional_imports():
-        from matplotlib.figure import Figure
+        from tacit.output.plot_style import curve_figure
 
-    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-    axes = figure.subplots()
+    across = "privacy: how often the best guess from a report is wrong"
+    figure, axes = curve_figure(across, "mean squared error of the estimate", caption)
     axes.set_yscale("log")
-    axes.set_xlabel("privacy: how often the best guess from a report is wrong")
-    axes.set_ylabel("mean squared error of the estimate")
-    axes.set_title(caption, fontsize=9, loc="left", wrap=True)
-    axes.grid(alpha=0.25, which="both", lw=0.5)
     return figure, axes
 
 
@@ -337,10 +331,6 @@ class Front(TabularResult):
             "worst_posterior": [objectives.worst_posterior(m, p) for m in self.channels],
             "epsilon": [objectives.epsilon(matrix) for matrix in self.channels],
         }
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
-        return frame_of(self.columns(), backend)
 
     def to_table(self, most: int = _SHOWN) -> Table:
         """The table as a person reads it: at most `most` rows, evenly chosen with both ends."""
@@ -456,10 +446,6 @@ class Robustness(TabularResult):
         columns["worst_posterior"] = self.worst_posterior.max(axis=0)
         columns["delta_kept"] = self.delta_kept.mean(axis=0)
         return {name: column.tolist() for name, column in columns.items()}
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """The table as a data frame."""
-        return frame_of(self.columns(level), backend)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready table."""

@@ -20,6 +20,13 @@ def number_of(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
+def text(label: object) -> str:
+    """The text by which labels are compared: 2.0 gives "2", True gives "True"."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
 def decimals(value: float, scale: float = 0.0) -> str:
     """Four decimals, or three significant digits below .001, or "unknown" for NaN.
 

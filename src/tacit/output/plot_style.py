@@ -8,6 +8,7 @@ from typing import Literal
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 #: Told apart also without colour: by shape and by filling. Blue and vermilion of Okabe & Ito.
 INK, GREY, BLUE, RED = "#222222", "#767676", "#0072b2", "#d55e00"
@@ -22,6 +23,26 @@ def plain(axes: Axes, grid: Literal["x", "y", "both"]) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.tick_params(left=False)
+
+
+def curve_figure(across: str, up: str, title: str = "") -> tuple[Figure, Axes]:
+    """A figure of curves with named axes, still empty."""
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.set_title(title, fontsize=9, loc="left", wrap=True)
+    axes.grid(alpha=0.25, which="both", lw=0.5)
+    return figure, axes
+
+
+def log_axis(axes: Axes, name: Literal["x", "y"]) -> None:
+    """A logarithmic axis with plain numbers at 1, 2 and 5."""
+    axes.set(**{f"{name}scale": "log"})
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def short_label(name: str, most: int = 28) -> str:

@@ -1,4 +1,4 @@
-"""Table: rows under column heads, shown as text, HTML, Markdown, LaTeX or CSV."""
+"""Table: rows under column heads, shown as text, HTML, Markdown, LaTeX, CSV or a data frame."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tacit.output.number_text import decimals, number_of
+from tacit.errors import DataError, unknown
+from tacit.output.number_text import decimals, number_of, text
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import narwhals as nw
+
+#: What `plot` returns. matplotlib is an extra, and slow to load.
+Figure: TypeAlias = "matplotlib.figure.Figure"
+#: Libraries of data frames, the first that is installed by default.
+BACKENDS = ("pandas", "polars", "pyarrow")
 
 #: The two ends of an interval, as `number_text.span` writes them.
 _SPAN = re.compile(r"\A(\S+) \.\. (\S+)\Z")
@@ -184,7 +195,22 @@ class Table:
         return self.html()
 
 
-class TabularResult:
+class Columns:
+    """A result with columns of numbers and labels."""
+
+    __slots__ = ()
+
+    columns: Callable[..., Mapping[str, Sequence[Any]]]
+
+    def to_frame(self, *args: Any, backend: str | None = None, **kwargs: Any) -> Any:
+        """The columns as a data frame of pandas, polars or pyarrow, else of what is installed.
+
+        Other arguments are those of `columns`.
+        """
+        return frame_of(self.columns(*args, **kwargs), backend)
+
+
+class TabularResult(Columns):
     """A result that prints as a table, as text and in a notebook."""
 
     __slots__ = ()
@@ -215,7 +241,7 @@ class TabularResult:
         return self.shown().html()
 
 
-class TablesResult:
+class TablesResult(Columns):
     """A result of several tables between lines of text."""
 
     __slots__ = ()
@@ -261,6 +287,43 @@ def cell_text(value: Any) -> str:
 def table_of(columns: Mapping[str, Sequence[Any]]) -> Table:
     """Columns of equal length as a table, all digits of their numbers kept for CSV."""
     return Table(list(columns), list(zip(*columns.values(), strict=True)))
+
+
+def frame_of(
+    columns: Mapping[str, Sequence[Any]], backend: str | nw.Implementation | None = None
+) -> Any:
+    """A frame of these columns, made by the library named, else the first that is installed.
+
+    A column of mixed types becomes text, as in decode.
+    """
+    return native_frame({name: arrow_array(values) for name, values in columns.items()}, backend)
+
+
+def native_frame(columns: dict[str, Any], backend: str | nw.Implementation | None) -> Any:
+    """A frame of Arrow columns, made by the library named, else the first that is installed."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if backend is None:
+        backend = next(name for name in BACKENDS if find_spec(name))
+    name = backend.value if isinstance(backend, nw.Implementation) else backend
+    if name not in BACKENDS:
+        raise DataError(unknown("backend", name, BACKENDS))
+    if not find_spec(name):
+        raise DataError(f"the library {name!r} is not installed")
+    made_by: Any = nw.Implementation.from_string(name)
+    return nw.from_arrow(pa.table(columns), backend=made_by).to_native()
+
+
+def arrow_array(values: Sequence[Any]) -> Any:
+    """Values as an Arrow array, None as null; as text if they mix types or exceed 64 bits."""
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values if value is not None}
+    wide = kinds == {int} and any(abs(int(value)) >= 2**63 for value in values)
+    if len(kinds) > 1 or wide:
+        return pa.array([None if value is None else text(value) for value in values])
+    return pa.array(values)
 
 
 def markdown_of(tables: Iterable[Table], above: str = "", below: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,19 +12,14 @@ from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import DOES_NOT_APPLY, QuestionCondition
 from tacit.core.design import Design
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.number_text import number_of
-from tacit.output.table import Table, TablesResult
+from tacit.output.table import Figure, Table, TablesResult
 from tacit.plan.expected import AnswerPrivacy, Assumptions, PlannedQuestion, SafeAnswerBias
 from tacit.plan.requirements import Requirements
 from tacit.plan.subject import coin_text
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 ANY = "any"
 #: Numbers of respondents on a curve, over this factor on either side of the planned one.
@@ -236,10 +231,6 @@ class SurveyPlan(TablesResult):
         names = max(rows, key=len)
         return {name: [row.get(name) for row in rows] for name in names}
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The questions as a data frame; `backend` is pandas, polars or pyarrow."""
-        return frame_of(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
         compared = self.requirements.comparison
@@ -272,10 +263,12 @@ class SurveyPlan(TablesResult):
     def plot(self) -> Figure:
         """Half the width of the intervals against the number of respondents; needs `plot`."""
         with optional_imports():
-            from matplotlib.figure import Figure
+            from tacit.output.plot_style import curve_figure, log_axis
 
-        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-        axes = figure.subplots()
+        width = f"half the width of a {100 * self.level:g} % interval, points of 100"
+        respondents = number_of(self.n, "respondent")
+        title = f"{respondents} planned; dotted: bias if 10 % of carriers deny"
+        figure, axes = curve_figure("respondents", width, title)
         around = self.n * np.geomspace(1 / _FACTOR, _FACTOR, _POINTS)
         numbers = sorted({max(1, round(number)) for number in around})
         for question in self.questions[:_MOST_CURVES]:
@@ -290,12 +283,6 @@ class SurveyPlan(TablesResult):
                     axes.axhline(100 * abs(bias.bias), lw=0.8, ls=":", color=color)
         log_axis(axes, "x")
         log_axis(axes, "y")
-        axes.set_xlabel("respondents")
-        axes.set_ylabel(f"half the width of a {100 * self.level:g} % interval, points of 100")
-        respondents = number_of(self.n, "respondent")
-        title = f"{respondents} planned; dotted: bias if 10 % of carriers deny"
-        axes.set_title(title, fontsize=9, loc="left")
-        axes.grid(alpha=0.25, lw=0.5, which="both")
         axes.legend(frameon=False, fontsize=9)
         return figure
 
@@ -310,17 +297,6 @@ def _plain(question: QuestionPlan) -> dict[str, Any]:
     plain = {name: value for name, value in vars(question).items() if name != "biases"}
     privacy = asdict(plain.pop("privacy"))
     return plain | privacy | {f"bias_{b.carriers:g}": b.bias for b in question.biases}
-
-
-def log_axis(axes: Axes, name: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2 and 5."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    getattr(axes, f"set_{name}scale")("log")
-    axis = getattr(axes, f"{name}axis")
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _percent(share: float | None) -> str:

@@ -13,31 +13,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError, unknown
 from tacit.output import rounding
 from tacit.output.number_text import number_of
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.plan import expected, requirements
 from tacit.plan import subject as subjects
 from tacit.plan.expected import PrivacyWish, assume_all, check_share
 from tacit.plan.planner import Layout
 from tacit.plan.requirements import Requirements
 from tacit.plan.subject import EPSILON, POSTERIOR
-from tacit.plan.survey_plan import log_axis
 from tacit.reconstruction.interval import check_level
 from tacit.records import Progress
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _pair_width(layout: Layout, design: Design, n: int, level: float) -> float | None:
@@ -158,10 +153,6 @@ class Tradeoff(TabularResult):
         rows = [asdict(point) for point in self.points]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The points as a data frame; `backend` is pandas, polars or pyarrow."""
-        return frame_of(self.columns(), backend)
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""
         return rounding.finite(
@@ -219,17 +210,20 @@ class Tradeoff(TabularResult):
     def plot(self) -> Figure:
         """Width or respondents against privacy, a curve per candidate; needs the extra `plot`."""
         with optional_imports():
-            from matplotlib.figure import Figure
+            from tacit.output.plot_style import curve_figure, log_axis
 
-        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-        axes = figure.subplots()
+        of_record = self.questions > 1 and self.figure == EPSILON
+        shown, scope = self.figure.replace("_", " "), "a record" if of_record else "an answer"
+        width = f"half the width of a {100 * self.level:g} % interval, points of 100"
+        figure, axes = curve_figure(
+            f"{shown} of {scope}: further left is more private",
+            "respondents" if self.solved == "respondents" else width,
+        )
         curves: dict[tuple[str, int], list[tuple[float, float]]] = {}
         for point in self.points:
             height = float(point.respondents) if self.solved == "respondents" else 100 * point.width
-            across = point.worst_posterior
-            if self.figure == EPSILON:
-                across = point.record_epsilon if self.questions > 1 else point.epsilon
-            curves.setdefault((point.candidate, point.groups), []).append((across, height))
+            privacy = point.record_epsilon if of_record else getattr(point, self.figure)
+            curves.setdefault((point.candidate, point.groups), []).append((privacy, height))
         for (name, groups), marker, style in zip(curves, cycle("os^Dv<>P"), cycle(_STYLES)):
             label = name if self.questions == 1 else f"{name}, {number_of(groups, 'group')}"
             points = [point for point in curves[name, groups] if math.isfinite(point[0])]
@@ -239,12 +233,6 @@ class Tradeoff(TabularResult):
             else:
                 axes.plot([], [], label=f"{label}: epsilon is infinite")
         log_axis(axes, "y")
-        scope = "a record" if self.questions > 1 and self.figure == EPSILON else "an answer"
-        shown = self.figure.replace("_", " ")
-        axes.set_xlabel(f"{shown} of {scope}: further left is more private")
-        width = f"half the width of a {100 * self.level:g} % interval, points of 100"
-        axes.set_ylabel("respondents" if self.solved == "respondents" else width)
-        axes.grid(alpha=0.25, lw=0.5, which="both")
         axes.legend(frameon=False, fontsize=9)
         return figure
 

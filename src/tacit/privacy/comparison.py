@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,18 +23,14 @@ from tacit.core.channel import Coin, related, truthful, unrelated
 from tacit.core.channel.numbers import Number, fraction
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Schema
 from tacit.errors import DataError, unknown
 from tacit.output import rounding
-from tacit.output.table import Table, TablesResult
+from tacit.output.table import Figure, Table, TablesResult
 from tacit.privacy.prior import prior_of
 from tacit.privacy.risk import quotient
 from tacit.privacy.scopes import Limits, measure
 from tacit.reconstruction.interval import check_level
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Scheme = Callable[[Fraction, Schema], Coin]
 #: The grid of theta that the papers use.
@@ -111,10 +107,6 @@ class Comparison(TablesResult):
     def to_json(self) -> str:
         """JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A data frame with a row per point."""
-        return frame_of(self.columns(), backend)
 
     def lead(self) -> list[str]:
         """What the figures rest on."""

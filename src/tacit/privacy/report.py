@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tacit.core.bounds import Bound, DesignReports
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import linked_parts
 from tacit.core.design import Design, check_design
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.errors import DataError
 from tacit.output import rounding
-from tacit.output.table import TablesResult
+from tacit.output.table import Figure, TablesResult
 from tacit.privacy import report_text
 from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
@@ -33,10 +32,6 @@ from tacit.privacy.risk import NO_LIMIT, Figures
 from tacit.privacy.scopes import Limits, PerScope, Scope, Scopes, SentAnswer, answer_risks, measure
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.interval import check_level
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 NOT_KNOWN = (
     "It is not known how answers to different questions go together, so what a whole reported "
@@ -320,10 +315,6 @@ class Report(TablesResult, PerScope[Scope]):
         top = [*title, *([] if first is None else [f"warning: {first}\n"])]
         warnings = [f"\nwarning: {text}" for text in self.warnings if text != first]
         return [*top, *self.sentences, *warnings, f"\n{self.basis()}"]
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """A data frame with a row for each attribute, group and the record."""
-        return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; an infinite number is None."""

@@ -14,25 +14,21 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Index
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
-from tacit.core.schema import Attribute, Label, text
+from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError
-from tacit.output.number_text import decimals, number_of, span
-from tacit.output.table import Table, TabularResult
+from tacit.output.number_text import decimals, number_of, span, text
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
 from tacit.reconstruction.interval import Interval, ScoreTest, normal_interval, score_interval
 from tacit.reconstruction.likelihood import Convergence
 from tacit.records.sample import SampleRows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 T = TypeVar("T")
 Numbers = npt.NDArray[Any]
@@ -277,10 +273,6 @@ class Estimate(TabularResult):
         names = free_names([a.name for a in self.attributes], numbers)
         result: dict[str, list[Any]] = dict(zip(names.values(), labels, strict=True))
         return result | {key: np.ravel(array).tolist() for key, array in numbers.items()}
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
-        return frame_of(self.columns(level), backend)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """JSON-ready table with method and convergence."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tacit.core.design import Design, check_design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction import hypotheses, tables
 from tacit.reconstruction import shares as share_functions
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
@@ -32,10 +32,6 @@ from tacit.reconstruction.shares import ShareBounds, conditional_shares
 from tacit.reconstruction.tables import TableProblem, inversion, restricted
 from tacit.records import PatternTable, count_answers, count_reported, with_columns
 from tacit.records.sample import ErrorMethod
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 TableMethod = Callable[[TableProblem], Estimate]

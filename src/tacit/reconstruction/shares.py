@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,16 +20,13 @@ from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.output.number_text import decimals, number_of, span
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction.estimate import Estimate, linear_estimate
 from tacit.reconstruction.events import Condition, events_of
 from tacit.reconstruction.interval import Interval, ScoreTest
 from tacit.reconstruction.report_weights import ReportWeights, event_weights
 from tacit.reconstruction.tables import reported_alike
 from tacit.records import PatternTable
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def condition_cells(design: Design, names: Sequence[str], condition: Condition) -> Array:

@@ -32,8 +32,9 @@ import pyarrow.parquet
 
 from tacit.core.arrays import Codes, Mask
 from tacit.core.label_codes import decode, encode, label_columns
-from tacit.core.schema import Attribute, Schema, text
+from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, FileError
+from tacit.output.number_text import text
 from tacit.records import paths
 from tacit.records.designs import KEY, Origin, note_beside
 from tacit.records.memory_limit import limited, unfinished

@@ -25,8 +25,9 @@ import pyarrow as pa
 from tacit.core.arrays import Codes
 from tacit.core.frames import integers
 from tacit.core.label_codes import missing_advice, unknown_category
-from tacit.core.schema import Attribute, Label, Schema, text
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, MissingAnswersError
+from tacit.output.number_text import text
 from tacit.records import patterns
 from tacit.records.keys import codes_of_keys
 from tacit.records.patterns import BlockTable, CountEngine, PatternsBy, PatternTable

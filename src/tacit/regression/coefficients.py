@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +13,11 @@ from scipy.special import stdtr, stdtrit
 
 from tacit.core.arrays import Array, Index
 from tacit.core.imports import optional_imports
-from tacit.core.label_codes import frame_of
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import decimals, number_of, span
-from tacit.output.table import Table, TabularResult
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.regression.problem import RegressionProblem
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Rows of a printed table before it is cut.
 _SHOWN = 60
@@ -156,10 +152,6 @@ class CoefficientTable(TabularResult):
             "lower": limits[:, 0].tolist(),
             "upper": limits[:, 1].tolist(),
         }
-
-    def to_frame(self, alpha: float = 0.05, backend: str | None = None) -> Any:
-        """The table as a data frame; `backend` is pandas, polars or pyarrow, else what is there."""
-        return frame_of(self.columns(alpha), backend)
 
     def to_dict(self, alpha: float = 0.05) -> dict[str, Any]:
         """JSON-ready table."""

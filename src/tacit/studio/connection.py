@@ -58,7 +58,7 @@ class StudioConnection:
         """
         import pyarrow.parquet
 
-        from tacit.core.label_codes import native_frame
+        from tacit.output.table import native_frame
 
         end = "?labels=yes" if labels else ""
         content = self._get(f"surveys/{quote(slug, safe='')}/records.parquet{end}")
@@ -79,7 +79,7 @@ class StudioConnection:
         return reconstruct(self.records(slug), self.design(slug))
 
     def _frame(self, rows: list[dict[str, Any]], heads: tuple[str, ...]) -> Any:
-        from tacit.core.label_codes import frame_of
+        from tacit.output.table import frame_of
 
         return frame_of({head: [row[head] for row in rows] for head in heads}, self.backend)
 

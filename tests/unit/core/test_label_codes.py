@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.core.frames import backend_of
-from tacit.core.label_codes import code_type, decode, encode, frame_of
+from tacit.core.label_codes import code_type, decode, encode
 from tacit.core.schema import Attribute, Schema, text
 from tacit.errors import DataError
+from tacit.output.table import frame_of
 
 MAKERS = [pd.DataFrame, pl.DataFrame, pa.table]
 BACKENDS = ["pandas", "polars", "pyarrow"]
@@ -369,7 +370,7 @@ def test_a_frame_is_made_by_the_first_library_installed_unless_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert isinstance(frame_of({"a": [1]}), pd.DataFrame)
-    monkeypatch.setattr("tacit.core.label_codes.find_spec", lambda name: name == "pyarrow" or None)
+    monkeypatch.setattr("tacit.output.table.find_spec", lambda name: name == "pyarrow" or None)
     assert isinstance(frame_of({"a": [1]}), pa.Table)
     with pytest.raises(DataError, match="'polars' is not installed"):
         frame_of({"a": [1]}, "polars")

@@ -96,7 +96,7 @@ def test_a_front_is_frozen(found: Front) -> None:
 def test_a_front_prints_as_a_table_and_makes_a_frame(found: Front) -> None:
     assert str(found).startswith("front of 6 channels for 4 categories, 1,000 records, delta 0.8")
     assert found._repr_html_().count("<tr>") == 7
-    assert list(found.to_frame("pandas")["privacy"]) == found.privacy.tolist()
+    assert list(found.to_frame(backend="pandas")["privacy"]) == found.privacy.tolist()
 
 
 def test_the_figure_shows_front_bound_and_warner(found: Front) -> None:

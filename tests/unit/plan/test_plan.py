@@ -263,7 +263,7 @@ def test_a_plan_can_be_written_as_a_frame_as_json_and_as_a_figure() -> None:
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["record"]["epsilon"] is None
-    assert len(found.to_frame("pandas")) == 3
+    assert len(found.to_frame(backend="pandas")) == 3
     assert found.plot().axes[0].get_xlabel() == "respondents"
     assert found._repr_html_().count("<table") == 4
 

@@ -29,7 +29,7 @@ def test_every_kind_of_candidate_has_points() -> None:
     assert counts == [2, 2, 2, 1, 1]
     assert all(p.epsilon <= 1.0 for p in found.points[:6])
     assert found.points[-1].width == plan(design, n=1000).width
-    assert len(found.to_frame("pandas")) == 8
+    assert len(found.to_frame(backend="pandas")) == 8
     assert found.plot().axes[0].get_xlabel().startswith("epsilon of an answer")
 
 

@@ -44,7 +44,7 @@ def test_without_known_dependence_the_whole_record_is_never_read_as_unrelated(pr
     assert read["dependence_known"] is False
     assert read["record"]["from_record"] is None
     assert {one["from_record"] for one in read["attributes"].values()} == {None}
-    frame = found.to_frame("pyarrow").to_pydict()
+    frame = found.to_frame(backend="pyarrow").to_pydict()
     assert set(frame["map_privacy_from_record"]) == {None}
     assert "not known" in found.sentences[10]
 

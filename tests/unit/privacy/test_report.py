@@ -165,7 +165,7 @@ def test_the_text_and_the_notebook_lead_with_sentences() -> None:
     assert shown.count("<tr>") == 3 * (1 + 3 + 1 + 1) + (1 + 2) + (1 + 3 + 1)
     assert found.repeated is not None
     assert found.repeated.caption() in str(found)
-    frame = found.to_frame("pyarrow").to_pydict()
+    frame = found.to_frame(backend="pyarrow").to_pydict()
     assert frame["scope"] == ["attribute"] * 3 + ["group"] * 2 + ["record"]
     assert frame["pse_from_record"][-1] == found.pse.record
 
@@ -263,7 +263,7 @@ def test_an_unknown_figure_has_no_interval() -> None:
 def test_a_comparison_is_values_a_table_and_a_figure() -> None:
     found = compare_schemes(PEOPLE, TABLE, thetas=("1/4", 0.75), groups=(1, 2, 5))
     assert len(found.points) == 2 * 2 * 2
-    assert found.to_frame("pyarrow").num_rows == 8
+    assert found.to_frame(backend="pyarrow").num_rows == 8
     assert found.to_dict()["epsilon"][0] is None
     assert "related" in str(found)
     assert found._repr_html_().count("<tr>") == 6

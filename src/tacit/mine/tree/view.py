@@ -36,7 +36,6 @@ import numpy as np
 from scipy.special import ndtri_exp
 
 from tacit.core.arrays import Index
-from tacit.core.label_codes import frame_of
 from tacit.core.schema import Label, Schema
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import Tree, check_max_depth
@@ -486,10 +485,6 @@ class TreeRules(TabularResult, tuple[TreeRule, ...]):
             f"Estimated from {records} that did not choose the tree: each interval holds with "
             f"probability {100 * level:g} %."
         )
-
-    def to_frame(self, level: float = 0.95, backend: str | None = None) -> Any:
-        """A data frame of pandas, polars or pyarrow; without `backend`, of what is installed."""
-        return frame_of(self.columns(level), backend)
 
     def to_dict(self, level: float = 0.95) -> list[dict[str, Any]]:
         """JSON-ready rules."""
