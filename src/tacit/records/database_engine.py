@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def database_records(url: str, schema: Schema, design: Design | None) -> CountEn
     """The records at a URL; responses of the service are those of the design given."""
     address, _, table = url.partition("#")
     if table:
-        return DatabaseTable(address, table, schema)
+        return _table_records(address, table, schema)
     if design is None:
         raise DataError(f"{shown(url)}: which table? give it as {shown(url)}#TABLE")
     return StoredResponses(address, schema, design.fingerprint)
@@ -55,65 +56,26 @@ def reaching(url: str) -> Iterator[None]:
         raise EngineError(f"{shown(url)}: the database does not answer: {reason}") from None
 
 
-class DatabaseTable(CountEngine):
-    """A table of labels; each operation has a connection of its own."""
+def _table_records(url: str, name: str, schema: Schema) -> CountEngine:
+    """A table of labels; the connection is closed when nobody needs it any more."""
+    with optional_imports():
+        import ibis
 
-    def __init__(self, url: str, table: str, schema: Schema) -> None:
-        super().__init__(schema)
-        self._url = url
-        self._space, _, self._name = table.rpartition(".")
-        with self._opened():  # the columns are checked
-            pass
-
-    def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
-        with self._opened() as records:
-            return records.patterns(names)
-
-    def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
-        with self._opened() as records:
-            return records.patterns_by(columns)
-
-    def column_names(self) -> Sequence[str]:
-        with self._opened() as records:
-            return records.column_names()
-
-    def blocks(self) -> Iterator[Codes]:
-        with self._opened() as records:
-            yield from records.blocks()
-
-    def n_records(self) -> int | None:
-        with self._opened() as records:
-            return records.n_records()
-
-    def sample(self) -> Codes:
-        with self._opened() as records:
-            return records.sample()
-
-    @contextmanager
-    def _opened(self) -> Iterator[CountEngine]:
-        with optional_imports():
-            import ibis
-
-            from tacit.records.ibis_engine import IbisRecords
-
-        with reaching(self._url):
-            connection = psycopg.connect(self._url, connect_timeout=_PATIENCE)
-        try:
-            backend: Any = ibis.postgres.from_connection(connection)
-            yield IbisRecords(self._table(backend), self.schema).telling(self._progress)
-        finally:
-            connection.close()
-
-    def _table(self, backend: Any) -> Any:
-        space = self._space or None
-        try:
-            return backend.table(self._name, database=space)
-        except Exception as error:
-            with reaching(self._url):
-                tables = backend.list_tables(database=space)
-            if self._name in tables:
-                raise EngineError(f"{shown(self._url)}: {error}") from error
-            raise DataError(f"{shown(self._url)}: {unknown('table', self._name, tables)}") from None
+        from tacit.records.ibis_engine import IbisRecords
+    with reaching(url):
+        connection = psycopg.connect(url, connect_timeout=_PATIENCE, autocommit=True)
+        backend: Any = ibis.postgres.from_connection(connection)
+    finalize(backend, connection.close)
+    space, _, bare = name.rpartition(".")
+    try:
+        table = backend.table(bare, database=space or None)
+    except Exception as error:
+        with reaching(url):
+            tables = backend.list_tables(database=space or None)
+        if bare in tables:
+            raise EngineError(f"{shown(url)}: {error}") from error
+        raise DataError(f"{shown(url)}: {unknown('table', bare, tables)}") from None
+    return IbisRecords(table, schema)
 
 
 class StoredResponses(CountEngine):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -23,7 +23,7 @@ import pyarrow.parquet
 from tacit.core.arrays import Codes
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
-from tacit.errors import DataError, EngineError, FileError, MemoryLimitError
+from tacit.errors import DataError, FileError, MemoryLimitError
 from tacit.records import queries
 from tacit.records.files import records_in_parquet
 from tacit.records.keys import key_runs
@@ -171,22 +171,17 @@ class DuckDBFiles(queries.QueryEngine):
             for _ in read_batches(path, self.schema):
                 pass
 
-    def _refuse(self) -> NoReturn:
-        """Raise the error for a cell that has no category."""
+    def _uncoded(self) -> Iterator[tuple[Attribute, int, Any]]:
         self._reread()
         for part in self._parts:
             with self._querying(part) as (connection, source):
                 for attribute, kind in zip(self.schema, part.kinds, strict=True):
                     cell = quoted(attribute.name)
                     bad = f"FROM {source} WHERE {code_sql(attribute, kind, cell)} IS NULL"
-                    present = f"SELECT any_value({cell}), count(*) {bad} AND {cell} IS NOT NULL"
-                    value, n = _fetched(connection, present, "fetchone")
-                    if n and value == value:  # not NaN
-                        raise queries.unknown_value(value, attribute)
-                    (n,) = _fetched(connection, f"SELECT count(*) {bad}", "fetchone")
+                    sql = f"SELECT count(*), any_value({cell}) {bad}"
+                    n, value = _fetched(connection, sql, "fetchone")
                     if n:
-                        raise queries.missing_values(n, attribute)
-        raise EngineError(f"{self._shown}: DuckDB found cells without a category, then none")
+                        yield attribute, n, None if value != value else value  # NaN is missing
 
 
 def _fetched(

@@ -27,7 +27,8 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, SchemaError
 from tacit.records import Progress, paths
 from tacit.records.designs import Origin, check_origin
-from tacit.records.memory import FrameRecords, count_batches, numbers_if_possible
+from tacit.records.keys import counted
+from tacit.records.memory import FrameRecords, numbers_if_possible
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable, common_columns, listed
 
 #: Parquet files with fewer cells take our reader less processor time than DuckDB, and seconds.
@@ -48,8 +49,7 @@ def count_records(
     `progress` is called with the share that is done. Unless patterns must be `distinct`, records
     that hardly repeat are not sorted.
     """
-    engine = engine_of(records, schema).telling(progress)
-    return engine.fitting_patterns() if distinct else engine.patterns_or_records()
+    return engine_of(records, schema).telling(progress).fitting_patterns(distinct)
 
 
 def count_reported(
@@ -64,8 +64,7 @@ def count_reported(
 
         return counts_of_design(Path(records), design.fingerprint)
     check_origins(records, design)
-    engine = engine_of(records, schema or design.reported, design)
-    return engine.fitting_patterns() if distinct else engine.patterns_or_records()
+    return engine_of(records, schema or design.reported, design).fitting_patterns(distinct)
 
 
 def with_columns(records: Any, design: Design, columns: Sequence[str]) -> Design:
@@ -184,7 +183,7 @@ class ReadFiles(CountEngine):
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
-        return count_batches(self._batches(schema), schema)
+        return PatternTable(schema, *counted(self._batches(schema), schema.sizes))
 
     def patterns_by(self, columns: Sequence[str]) -> PatternsBy:
         """Those of DuckDB for Parquet; else every record is a pattern, in the memory of all."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,8 +94,7 @@ class IbisRecords(queries.QueryEngine):
             return expression.to_pyarrow()
         return queries.cancellable(expression.to_pyarrow, cancel, lambda: self._progress(math.nan))
 
-    def _refuse(self) -> NoReturn:
-        """Raise the error for a cell that has no category."""
+    def _uncoded(self) -> Iterator[tuple[Attribute, int, Any]]:
         pairs = list(zip(self.schema, self._kinds, strict=True))
         codes = [code_expression(self._table[a.name], a, kind) for a, kind in pairs]
         with self._running():
@@ -106,10 +105,8 @@ class IbisRecords(queries.QueryEngine):
                     cell = self._table[attribute.name]
                     unlisted = ~absent_cell(cell, kind) & codes[i].isnull()
                     values = self._table.filter(unlisted).select(cell).limit(1).to_pyarrow()
-                    if len(values):
-                        raise queries.unknown_value(values.column(0)[0].as_py(), attribute)
-                    raise queries.missing_values(int(n_bad[f"n{i}"]), attribute)
-        raise EngineError("the table has cells without a category, then none; was it changed?")
+                    value = values.column(0)[0].as_py() if len(values) else None
+                    yield attribute, int(n_bad[f"n{i}"]), value
 
     @contextmanager
     def _running(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import mul
 from typing import Any, Literal
 
@@ -275,24 +275,19 @@ def _reach(sizes: Sequence[int], cells: int) -> int:
 
 DENSE_CELLS = 1 << 22  # 16 MB of counts
 ALWAYS_DENSE = 1 << 16
-SORT_BLOCK = 1 << 20  # records
-BUFFERED = 1 << 22  # keys that are sorted at once if records come in batches
+BUFFERED = 1 << 22  # records that are sorted at once
 
 
-def counted(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """The distinct records with multiplicities.
+def counted(batches: Iterable[Codes], sizes: tuple[int, ...], n: float = math.inf) -> Counted:
+    """The distinct records of all batches with multiplicities.
 
-    A schema of few cells is counted cell by cell; otherwise blocks of records are sorted and their
-    tables merged. Beside the records and the result this takes some tens of megabytes.
+    A schema of few cells, also in comparison with `n` records, is counted cell by cell. Otherwise
+    each record becomes a key at once, keys are sorted in parts whose tables are merged, and become
+    codes at the end. Beside the batches and the result this takes some tens of megabytes.
     """
-    return _counter(len(codes), sizes)(codes, sizes)
-
-
-def counted_batches(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Counted:
-    """The same from batches: each record becomes a key at once, keys become codes at the end."""
     cells = math.prod(sizes)
-    if cells <= DENSE_CELLS:
-        return _cells_of(batches, sizes, np.uint64)
+    if cells <= min(DENSE_CELLS, max(ALWAYS_DENSE, 4 * n)):
+        return _by_cell(batches, sizes, np.uint32 if n < 1 << 32 else np.uint64)
     if cells <= KEY_CELLS:
         keys, counts = combined(_key_tables(batches, sizes), merged_keys)
         return split(keys, sizes), counts
@@ -300,22 +295,10 @@ def counted_batches(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Counted
     return combined(tables, partial(merged, sizes=sizes))
 
 
-def _counter(n: int, sizes: tuple[int, ...]) -> Callable[[Codes, tuple[int, ...]], Counted]:
-    """The way to count n records of this schema."""
-    cells = math.prod(sizes)
-    if cells <= min(DENSE_CELLS, max(ALWAYS_DENSE, 4 * n)):
-        return _by_cell
-    return _by_key if cells <= KEY_CELLS else _by_rank
-
-
-def _by_cell(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """Few cells: add 1 to the cell of each record. Narrow counts keep the table in the cache."""
-    return _cells_of([codes], sizes, np.uint32 if len(codes) < 1 << 32 else np.uint64)
-
-
-def _cells_of(
+def _by_cell(
     batches: Iterable[Codes], sizes: tuple[int, ...], kind: type[np.unsignedinteger[Any]]
 ) -> Counted:
+    """Add 1 to the cell of each record. Counts of a narrow kind keep the table in the cache."""
     table = np.zeros(math.prod(sizes), kind)
     index = np.empty(COLUMN_BLOCK, np.intp)
     for codes in batches:
@@ -339,37 +322,6 @@ def _key_tables(batches: Iterable[Codes], sizes: tuple[int, ...]) -> Iterator[Co
             room[used : used + len(keys)] = keys
             used += len(keys)
     yield distinct_keys(room[:used])
-
-
-def _by_key(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """At most 2^64 cells: sort the keys."""
-    keys, counts = _in_blocks(
-        codes, lambda block: distinct_keys(all_keys(block, sizes)), merged_keys
-    )
-    return split(keys, sizes), counts
-
-
-def _by_rank(codes: Codes, sizes: tuple[int, ...]) -> Counted:
-    """Any number of cells: sort the records."""
-    return _in_blocks(codes, partial(distinct, sizes=sizes), partial(merged, sizes=sizes))
-
-
-def _in_blocks(
-    codes: Codes,
-    table: Callable[[Codes], Counted],
-    merge: Callable[[Sequence[Counted]], Counted],
-) -> Counted:
-    """One table from those of blocks.
-
-    Where most records of the first block are distinct the table will be about as long as the
-    records: blocks would save no memory and all are sorted at once.
-    """
-    first = table(codes[:SORT_BLOCK])
-    if len(codes) > SORT_BLOCK and 2 * len(first[1]) > SORT_BLOCK:
-        return table(codes)
-    others = range(SORT_BLOCK, len(codes), SORT_BLOCK)
-    rest = (table(codes[start : start + SORT_BLOCK]) for start in others)
-    return combined(chain([first], rest), merge)
 
 
 # Keys that an engine groups by and sends ------------------------------------------------------

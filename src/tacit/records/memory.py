@@ -1,12 +1,8 @@
-"""Records in memory, counted with NumPy.
-
-A schema of few cells is counted cell by cell; otherwise blocks of records are sorted and their
-tables merged. Beside the records and the result this takes some tens of megabytes.
-"""
+"""Records in memory, counted with NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +12,12 @@ from tacit.core.label_codes import encode, with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import DataError
 from tacit.records import patterns
-from tacit.records.keys import counted, counted_batches, distinct
+from tacit.records.keys import counted, distinct
 from tacit.records.patterns import CountEngine, PatternsBy, PatternTable
+
+BLOCK = 1 << 17  # records
+#: Records that are sorted at once if their cells do not fit 64 bits.
+SORTED = 1 << 20
 
 
 def count(codes: Codes, schema: Schema) -> PatternTable:
@@ -27,12 +27,8 @@ def count(codes: Codes, schema: Schema) -> PatternTable:
     them. No records: an error, there is nothing to estimate from.
     """
     _check(codes, schema)
-    return PatternTable(schema, *counted(codes, schema.sizes))
-
-
-def count_batches(batches: Iterable[Codes], schema: Schema) -> PatternTable:
-    """The same from batches of codes, at least one, in the memory of a batch and of the table."""
-    return PatternTable(schema, *counted_batches(batches, schema.sizes))
+    batches = (codes[i : i + SORTED] for i in range(0, len(codes), SORTED))
+    return PatternTable(schema, *counted(batches, schema.sizes, len(codes)))
 
 
 def count_codes(codes: Codes, schema: Schema) -> PatternTable:
@@ -105,9 +101,6 @@ def _number_column(column: Any) -> Any:
     return plain
 
 
-BLOCK = 1 << 17  # records
-
-
 class FrameRecords(CountEngine):
     """Records in memory."""
 
@@ -145,5 +138,5 @@ class FrameRecords(CountEngine):
         for start in range(0, len(self._codes), BLOCK):
             yield self._codes[start : start + BLOCK]
 
-    def patterns_or_records(self) -> PatternTable:
-        return count_or_list(self._codes, self.schema)
+    def fitting_patterns(self, distinct: bool = True) -> PatternTable:
+        return (count if distinct else count_or_list)(self._codes, self.schema)

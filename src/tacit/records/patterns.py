@@ -409,25 +409,21 @@ class CountEngine(ABC):
         """Some of the records."""
         return next(islice(self.blocks(), 1))
 
-    def fitting_patterns(self) -> PatternTable:
-        """The distinct records; they stay where they are if they need more than MOST_BYTES."""
-        sizes, room = self.schema.sizes, MOST_BYTES // (_record_bytes(self.schema) + _PER_PATTERN)
-        if math.prod(sizes) <= room or (self.n_records() or 0) <= room:
-            return self.patterns()
-        if mostly_distinct(self.sample(), sizes):
-            return PatternTable.remote(self)
-        return self.patterns()
+    def fitting_patterns(self, distinct: bool = True) -> PatternTable:
+        """The distinct records, or, if hardly any repeats and they need not be, all records.
 
-    def patterns_or_records(self) -> PatternTable:
-        """The patterns if records repeat; otherwise every record as a pattern of its own.
-
-        Records that need more than MOST_BYTES of memory, or a quarter of what a limit leaves, stay
-        where they are.
+        Records that hardly repeat stay where they are if they need more than MOST_BYTES of memory;
+        if they are not sorted, also if they need more than a quarter of what a limit leaves.
         """
-        if not mostly_distinct(self.sample(), self.schema.sizes):
+        sizes, n_records = self.schema.sizes, self.n_records() or 0
+        n_bytes = len(sizes) * keys.smallest(max(sizes)).itemsize
+        room = MOST_BYTES // (n_bytes + _PER_PATTERN)
+        if distinct and (math.prod(sizes) <= room or n_records <= room):
             return self.patterns()
-        blocks, room = [], limited(MOST_BYTES, 1 / 4) // _record_bytes(self.schema)
-        if (self.n_records() or 0) > room:
+        if not mostly_distinct(self.sample(), sizes):
+            return self.patterns()
+        blocks, room = [], limited(MOST_BYTES, 1 / 4) // n_bytes
+        if distinct or n_records > room:
             return PatternTable.remote(self)
         for block in self.blocks():
             blocks.append(block.T)
@@ -456,11 +452,6 @@ def common_columns(columns: Iterable[Sequence[str]]) -> list[str]:
     """The columns that all files have, in the order of the first."""
     first, *others = columns
     return [name for name in first if all(name in names for names in others)]
-
-
-def _record_bytes(schema: Schema) -> int:
-    """The bytes that one record takes in memory."""
-    return len(schema) * keys.smallest(max(schema.sizes)).itemsize
 
 
 # Tables of pairs ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from tacit.core.arrays import Codes
 from tacit.core.frames import integers
 from tacit.core.label_codes import missing_advice, unknown_category
 from tacit.core.schema import Attribute, Label, Schema
-from tacit.errors import DataError, MissingAnswersError
+from tacit.errors import DataError, EngineError, MissingAnswersError
 from tacit.output.number_text import text
 from tacit.records import patterns
 from tacit.records.keys import codes_of_keys
@@ -51,8 +51,19 @@ class QueryEngine(CountEngine):
         """An Arrow table of keys and columns "by NAME", with the count "n"; rows may repeat."""
 
     @abstractmethod
+    def _uncoded(self) -> Iterator[tuple[Attribute, int, Any]]:
+        """Attributes with cells that have no category, how many, and a value if one is there."""
+
     def _refuse(self) -> NoReturn:
-        """Raise the error for a cell that has no category."""
+        """Raise the error for a cell that has no category; the engine does not know its place."""
+        for attribute, n, value in self._uncoded():
+            name = attribute.name
+            if value is not None:
+                raise unknown_category(value, attribute, f" of attribute {name!r}")
+            raise MissingAnswersError(
+                f"attribute {name!r}: {n} missing cells; {missing_advice(name)}"
+            )
+        raise EngineError("there were cells without a category, then none; was something changed?")
 
     def patterns(self, names: Sequence[str] | None = None) -> PatternTable:
         schema = self.schema if names is None else self.schema.subset(names)
@@ -130,17 +141,6 @@ def consecutive(values: dict[Label, int]) -> int | None:
         return None
     whole = [int(value) for value in ordered]
     return whole[0] if all(b == a + 1 for a, b in pairwise(whole)) else None
-
-
-def unknown_value(value: object, attribute: Attribute) -> DataError:
-    """The error for a cell that is no category; the engine does not know its place."""
-    return unknown_category(value, attribute, f" of attribute {attribute.name!r}")
-
-
-def missing_values(n: int, attribute: Attribute) -> DataError:
-    """The error for missing cells of an attribute that has no category for them."""
-    name = attribute.name
-    return MissingAnswersError(f"attribute {name!r}: {n} missing cells; {missing_advice(name)}")
 
 
 def _value(label: str, kind: ColumnKind) -> Label | None:

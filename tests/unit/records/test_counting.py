@@ -75,29 +75,20 @@ def test_patterns_and_counts_are_those_of_numpy_unique(name: str, order: str) ->
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("counter", ["_by_cell", "_by_key", "_by_rank"])
-def test_every_way_of_counting_gives_the_same_table(counter: str, order: str) -> None:
-    codes, patterns, counts = more_than_a_block()
-    found, counted = getattr(keys, counter)(np.asarray(codes, order=order), SIZES["mixed"])
-    assert np.array_equal(found, patterns)
-    assert counted.tolist() == counts.tolist()
-
-
 @pytest.mark.parametrize(
-    ("sizes", "n", "counter"),
-    [
-        ((2,) * 16, 1, "_by_cell"),
-        ((2,) * 17, 1000, "_by_key"),
-        ((2,) * 17, 10_000_000, "_by_cell"),
-        ((2,) * 23, 10_000_000, "_by_key"),
-        ((2,) * 64, 1, "_by_key"),
-        ((2,) * 65, 1, "_by_rank"),
-    ],
+    "limits",
+    [{}, {"ALWAYS_DENSE": 0, "DENSE_CELLS": 0}, {"DENSE_CELLS": 0, "KEY_CELLS": 1 << 16}],
+    ids=["by cell", "by key", "by rank"],
 )
-def test_the_way_of_counting_follows_the_number_of_cells(
-    sizes: tuple[int, ...], n: int, counter: str
+def test_every_way_of_counting_gives_the_same_table(
+    limits: dict[str, int], order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert keys._counter(n, sizes).__name__ == counter
+    for name, cells in limits.items():
+        monkeypatch.setattr(keys, name, cells)
+    codes, patterns, counts = more_than_a_block()
+    table = count(np.asarray(codes, order=order), schema_of(SIZES["mixed"]))
+    assert np.array_equal(table.patterns, patterns)
+    assert table.counts.tolist() == counts.tolist()
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 1000], ids=["distinct", "some", "few patterns"])
@@ -105,7 +96,9 @@ def test_the_way_of_counting_follows_the_number_of_cells(
 def test_blocks_are_merged_into_one_table(
     name: str, repeats: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "SORT_BLOCK", 512)
+    monkeypatch.setattr(keys, "COLUMN_BLOCK", 512)
+    monkeypatch.setattr(keys, "BUFFERED", 512)
+    monkeypatch.setattr(memory, "SORTED", 512)
     codes = records(SIZES[name], 5001, repeats=repeats)
     assert_counts(count(codes, schema_of(SIZES[name])), codes)
 
@@ -118,7 +111,8 @@ def test_batches_of_records_are_counted_as_all_at_once(
     monkeypatch.setattr(keys, "BUFFERED", 1 << 12)
     codes = records(SIZES[name], 5001)
     parts = (np.asarray(part, order=order) for part in np.split(codes, [1, 700, 3000]))
-    assert_counts(memory.count_batches(parts, schema_of(SIZES[name])), codes)
+    sizes = SIZES[name]
+    assert_counts(PatternTable(schema_of(sizes), *keys.counted(parts, sizes)), codes)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", ">u2", "u8"])
