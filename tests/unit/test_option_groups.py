@@ -1,4 +1,4 @@
-"""Options of a command that are the fields of a dataclass."""
+"""Commands are functions: their docstrings are the help, fields of dataclasses are options."""
 
 from __future__ import annotations
 
@@ -9,23 +9,38 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tacit.cli.commands import grouped_options
+from tacit.cli.commands import as_command
 from tacit.cli.options import Output
 from tacit.errors import DataError
 
 
 @dataclass(frozen=True)
 class Drink:
-    """What is ordered."""
+    """What is ordered.
+
+    Parameters
+    ----------
+    sugar
+        Spoons of sugar.
+    """
 
     kind: Annotated[str, typer.Argument(help="The drink.")]
-    sugar: Annotated[int, typer.Option(help="Spoons of sugar.")] = 0
+    sugar: int = 0
 
 
-@grouped_options
-def order(*, table: Annotated[int, typer.Option(help="Where.")] = 1, drink: Drink) -> None:
-    """Order a drink."""
-    typer.echo(f"{drink!r} at {table}")
+@as_command
+def order(*, table: int = 1, hot: bool = False, drink: Drink) -> None:
+    """Order a drink.
+
+    Parameters
+    ----------
+    table
+        Where it is served, and where
+        it is paid.
+    hot
+        Heat it.
+    """
+    typer.echo(f"{drink!r} at {table}{' hot' * hot}")
 
 
 def run(command: Any, *words: str) -> Any:
@@ -48,11 +63,27 @@ def test_the_help_has_every_field_and_the_text_of_the_command() -> None:
     shown = run(order, "--help").stdout
     assert "Order a drink." in shown
     assert "--sugar" in shown
+    assert "Spoons of sugar." in shown
+    assert "Where it is served, and where it is paid." in shown
     assert "--drink" not in shown
+    assert "Parameters" not in shown
+
+
+def test_a_flag_has_no_opposite() -> None:
+    assert run(order, "tea", "--hot").stdout == f"{Drink('tea')!r} at 1 hot\n"
+    assert run(order, "tea", "--no-hot").exit_code == 2
+
+
+def test_a_parameter_without_help_is_an_error() -> None:
+    def silent(*, table: int) -> None:
+        """Say nothing of the table."""
+
+    with pytest.raises(KeyError, match="table"):
+        as_command(silent)
 
 
 def test_a_level_is_checked_before_the_command_runs() -> None:
-    @grouped_options
+    @as_command
     def never(*, output: Output) -> None:
         raise AssertionError(output)
 

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from tacit.collect.store import Store
 
 
-def table_out(what: str) -> Any:
-    """The option of a file to which a table is written as well."""
-    return Option(None, help=f"Also write the {what}: .csv, .csv.gz or .parquet.")
-
-
 def event_option(what: str, more: str = "") -> Any:
     """The option of an event; `more` is the end of its help."""
     form = "attribute=category, several separated by commas. An attribute named twice may have"

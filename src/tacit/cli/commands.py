@@ -1,31 +1,36 @@
-"""Groups of commands, and commands whose options are fields of dataclasses.
+"""Commands as functions: the docstring is the help, a section "Parameters" the help of options.
 
 A command takes options that belong together as one argument, a dataclass; on the command line
-every field is an option.
+every field is an option. A parameter of type bool is a flag.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import Any
+from inspect import Parameter, Signature, cleandoc, signature
+from typing import Annotated, Any, get_origin
 
 import typer
+from typer.models import ParameterInfo
 
 
 class CommandGroup(typer.Typer):
-    """A group of commands; it shows its help if no command is given."""
+    """A group of commands, whose help is the docstring of a function.
 
-    def __init__(self, text: str) -> None:
+    It shows the help if no command is given.
+    """
+
+    def __init__(self, described: Callable[[], None]) -> None:
         super().__init__(rich_markup_mode="rich")
-        self.callback(invoke_without_command=True, help=text)(show_help)
+        self.callback(invoke_without_command=True, help=described.__doc__)(show_help)
 
     def command(self, name: str) -> Callable[..., Any]:  # type: ignore[override]
-        """Add a function as a command, with an option for each field of its dataclasses."""
+        """Add a function as a command; see `as_command`."""
         add = super().command(name)
-        return lambda function: add(grouped_options(function))
+        return lambda function: add(as_command(function))
 
 
 def show_help(context: typer.Context) -> None:
@@ -39,25 +44,51 @@ def typed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def grouped_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of its dataclasses."""
-    parameters = signature(command, eval_str=True).parameters.values()
+def as_command(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer takes it: with an option for each field of its dataclasses."""
+    parameters = signature(function, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
         parameter.name: parameter.annotation
         for parameter in parameters
         if is_dataclass(parameter.annotation)
     }
 
-    @wraps(command)
+    @wraps(function)
     def run(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{part.name: given.pop(part.name) for part in fields(group)})
-        command(**given)
+        function(**given)
 
-    flat: list[Parameter] = []
+    run.__doc__, texts = _documented(function)
+    options: list[Parameter] = []
     for parameter in parameters:
         group = groups.get(parameter.name)
-        flat += signature(group, eval_str=True).parameters.values() if group else [parameter]
-    keywords = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in flat]
-    run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+        options += _options(group) if group else [_option(parameter, texts)]
+    run.__signature__ = Signature(options)  # type: ignore[attr-defined]
     return run
+
+
+def _options(group: type) -> list[Parameter]:
+    """An option for each field; the docstring of a base class has the help of its own."""
+    texts: dict[str, str] = {}
+    for part in group.__mro__:
+        texts = _documented(part)[1] | texts
+    return [_option(each, texts) for each in signature(group, eval_str=True).parameters.values()]
+
+
+def _option(parameter: Parameter, texts: dict[str, str]) -> Parameter:
+    """What Typer has to know of a parameter; all of it may be in its type or default already."""
+    name, kind, default = parameter.name, parameter.annotation, parameter.default
+    if get_origin(kind) is not Annotated:
+        if not isinstance(default, ParameterInfo):
+            flag = [typed(name)] if kind is bool else []  # it has no opposite
+            default = typer.Option(... if default is Parameter.empty else default, *flag)
+        default.help = default.help or texts[name]
+    return parameter.replace(kind=Parameter.KEYWORD_ONLY, default=default)
+
+
+def _documented(described: Any) -> tuple[str, dict[str, str]]:
+    """A docstring without its section "Parameters", and what this says of each parameter."""
+    text, _, section = cleandoc(described.__doc__ or "").partition("\n\nParameters\n----------\n")
+    items = re.findall(r"^(\w+)\n((?: .*\n?)+)", section, flags=re.MULTILINE)
+    return text, {name: " ".join(said.split()) for name, said in items}

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from typer import Argument, Option
+from typer import Argument
 
 from tacit import compliance as models
 from tacit import survey as surveys
@@ -20,35 +20,14 @@ from tacit.records import count_answers, read_design
 
 def compliance(
     *,
-    samples: list[Path] = Argument(
-        metavar="DESIGN DATA...",
-        help="A design and its reported records; more pairs for more samples.",
-    ),
-    attribute: str | None = Option(None, "--attribute", help="The attribute to estimate."),
-    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = Option(
-        "pool",
-        help="pool: everybody complies. cheaters: some always give the safe answer. "
-        "lying-carriers: some carriers deny. careless: some answer at random.",
-    ),
-    safe: str | None = Option(None, help="The safe answer; the first category if left out."),
-    anchor: str | None = Option(
-        None,
-        help="The question with known shares for careless; the control of a published survey "
-        "if left out.",
-    ),
-    known: str | None = Option(
-        None, help="Shares of the anchor's categories, separated by commas."
-    ),
-    shares: str | None = Option(
-        None,
-        help="Assumed shares of people who do not comply, separated by commas: shows the "
-        "estimate from one sample for each.",
-    ),
-    unknown_question: bool = Option(
-        False,
-        "--unknown-question",
-        help="For pool: also estimate the distribution of the personal question.",
-    ),
+    samples: list[Path] = Argument(metavar="DESIGN DATA..."),
+    attribute: str | None = None,
+    model: Literal["pool", "cheaters", "lying-carriers", "careless"] = "pool",
+    safe: str | None = None,
+    anchor: str | None = None,
+    known: str | None = None,
+    shares: str | None = None,
+    unknown_question: bool = False,
     output: Output,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.
@@ -56,6 +35,27 @@ def compliance(
     Example: [bold]tacit compliance one.json one.csv two.json two.csv --model cheaters[/bold]
 
     Example: [bold]tacit compliance one.json one.csv --model cheaters --shares 0,0.1,0.2[/bold]
+
+    Parameters
+    ----------
+    samples
+        A design and its reported records; more pairs for more samples.
+    attribute
+        The attribute to estimate.
+    model
+        pool: everybody complies. cheaters: some always give the safe answer. lying-carriers: some
+        carriers deny. careless: some answer at random.
+    safe
+        The safe answer; the first category if left out.
+    anchor
+        The question with known shares for careless; the control of a published survey if left out.
+    known
+        Shares of the anchor's categories, separated by commas.
+    shares
+        Assumed shares of people who do not comply, separated by commas: shows the estimate from one
+        sample for each.
+    unknown_question
+        For pool: also estimate the distribution of the personal question.
     """
     if len(samples) % 2:
         raise DataError(f"give a design and its records for each sample, got {len(samples)} files")

@@ -28,14 +28,8 @@ def count(
     *,
     design_file: DesignFile,
     out: CountsOut,
-    data: list[str] | None = Argument(
-        None,
-        metavar="[DATA]...",
-        help="Reported records: files, globs or directories; or give --database instead.",
-    ),
-    add: Path | None = Option(
-        None, help="A count file to add to; files that it has already are skipped."
-    ),
+    data: list[str] | None = Argument(None, metavar="[DATA]..."),
+    add: Path | None = None,
     database: FromDatabase = None,
     memory: MemoryLimit = None,
 ) -> None:
@@ -44,6 +38,13 @@ def count(
     Example: [bold]tacit count survey.json 'data/*.parquet' --out survey.counts[/bold]
 
     Example: [bold]tacit count survey.json data --add survey.counts --out survey.counts[/bold]
+
+    Parameters
+    ----------
+    data
+        Reported records: files, globs or directories; or give --database instead.
+    add
+        A count file to add to; files that it has already are skipped.
     """
     design, origin = read_design(design_file), read_design_origin(design_file)
     check_suffix(out)
@@ -77,12 +78,15 @@ def count(
     _write(fresh if old is None else old + fresh, out)
 
 
-def merge(
-    *, files: list[Path] = Argument(metavar="COUNTS...", help="Count files."), out: CountsOut
-) -> None:
+def merge(*, files: list[Path] = Argument(metavar="COUNTS..."), out: CountsOut) -> None:
     """Merge count files of one design, such as those of several organisations.
 
     Example: [bold]tacit merge north.counts south.counts --out both.counts[/bold]
+
+    Parameters
+    ----------
+    files
+        Count files.
     """
     check_suffix(out)
     _write(reduce(added, map(read_counts, files)), out)
@@ -100,9 +104,7 @@ def _write(counts: StoredCounts, out: Path) -> None:
 def disguise_file(
     *,
     design_file: DesignFile,
-    data: Path = Argument(
-        metavar="DATA", help="True records: .csv, .csv.gz or .parquet, a glob or a directory."
-    ),
+    data: Path = Argument(metavar="DATA"),
     out: RecordsOut,
     seed: SimulationSeed = None,
     memory: MemoryLimit = None,
@@ -114,6 +116,11 @@ def disguise_file(
     missing.
 
     Example: [bold]tacit disguise survey.json true.csv --out reported.parquet[/bold]
+
+    Parameters
+    ----------
+    data
+        True records: .csv, .csv.gz or .parquet, a glob or a directory.
     """
     design, origin = read_design(design_file), read_design_origin(design_file)
     with show.progress("disguising") as tell:

@@ -71,14 +71,19 @@ SERVED, RESPONDENTS = "marital", 400
 
 def demo(
     *,
-    seed: int = Option(7, min=0, help="Seed of the simulated coins."),
-    records: int = Option(
-        ADULT_RECORDS, min=500, max=ADULT_RECORDS, help="How many people are asked."
-    ),
+    seed: int = Option(7, min=0),
+    records: int = Option(ADULT_RECORDS, min=500, max=ADULT_RECORDS),
 ) -> None:
     """Ask the people of a census five questions in disguise, and see what is learnt.
 
     Example: [bold]tacit demo --seed 1 --records 10000[/bold]
+
+    Parameters
+    ----------
+    seed
+        Seed of the simulated coins.
+    records
+        How many people are asked.
     """
     start = time.perf_counter()
     people, design = adult_survey()

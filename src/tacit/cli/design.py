@@ -22,10 +22,13 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Table
 from tacit.records import check_apart, read_design, read_frame, write_text
 
-design_commands = commands.CommandGroup(
-    "Check a design file, or start one from data.\n\n"
-    "Example: [bold]tacit design check survey.json[/bold]"
-)
+
+@commands.CommandGroup
+def design_commands() -> None:
+    """Check a design file, or start one from data.
+
+    Example: [bold]tacit design check survey.json[/bold]
+    """
 
 
 @design_commands.command("check")
@@ -46,16 +49,25 @@ def check(*, file: DesignFile, output: Format) -> None:
 def new(
     *,
     data: DataFile,
-    out: Path = Option(help="The design file to write."),
-    theta: str = Option("0.7", help="Probability of the truth, such as 0.7 or 5/6."),
-    columns: str | None = Option(None, help="Columns to ask for; all if left out."),
-    bins: int | None = Option(
-        None, min=2, help="Cut numeric columns of more values into this many parts."
-    ),
+    out: Path,
+    theta: str = "0.7",
+    columns: str | None = None,
+    bins: int | None = Option(None, min=2),
 ) -> None:
     """Start a design from data: one group per attribute, to be edited by hand.
 
     Example: [bold]tacit design new true.csv --theta 5/6 --bins 4 --out survey.json[/bold]
+
+    Parameters
+    ----------
+    out
+        The design file to write.
+    theta
+        Probability of the truth, such as 0.7 or 5/6.
+    columns
+        Columns to ask for; all if left out.
+    bins
+        Cut numeric columns of more values into this many parts.
     """
     coin = related(theta)
     check_apart(out, data)

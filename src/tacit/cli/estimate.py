@@ -10,7 +10,7 @@ import pyarrow as pa
 from typer import Option
 
 from tacit.cli import show
-from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split, table_out
+from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split
 from tacit.cli.commands import typed
 from tacit.cli.options import Estimates, Format, Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
@@ -31,19 +31,10 @@ def estimate(
     *,
     table: Tables = None,
     where: Events = None,
-    given: str | None = Option(
-        None,
-        metavar="NAMES|EVENT",
-        help="Within groups: attributes or other columns of DATA, separated by commas, for "
-        "tables; a condition such as income=high for --where.",
-    ),
+    given: str | None = Option(None, metavar="NAMES|EVENT"),
     method: str = Option("restricted", metavar="|".join(METHODS), help=_METHODS_HELP),
-    bounds: bool = Option(
-        False,
-        "--bounds",
-        help="For --where: bounds on the share, whatever the missing answers are.",
-    ),
-    out: Path | None = table_out("tables"),
+    bounds: bool = False,
+    out: Path | None = None,
     records: ReportedRecords,
     people: DrawnSample,
     output: Output,
@@ -59,6 +50,16 @@ def estimate(
     Example: [bold]tacit estimate survey.json reported.csv --weights w --clusters village[/bold]
 
     Example: [bold]tacit estimate published.json --database survey.db[/bold]
+
+    Parameters
+    ----------
+    given
+        Within groups: attributes or other columns of DATA, separated by commas, for tables; a
+        condition such as income=high for --where.
+    bounds
+        For --where: bounds on the share, whatever the missing answers are.
+    out
+        Also write the tables: .csv, .csv.gz or .parquet.
     """
     design, schema = records.design, records.design.schema
     tables = [split(names, schema.names) for names in table or []]
@@ -111,11 +112,7 @@ _KINDS = ("first group", "second group", "difference", "ratio", "odds ratio")
 def compare(
     *,
     where: str = event_option("The event"),
-    between: list[str] = Option(
-        metavar="CONDITION",
-        help="A group, written like an event, also of other columns of DATA. Give this option "
-        "twice.",
-    ),
+    between: list[str] = Option(metavar="CONDITION"),
     records: ReportedRecords,
     people: DrawnSample,
     output: Output,
@@ -124,6 +121,11 @@ def compare(
 
     Example: [bold]tacit compare survey.json reported.csv --where smokes=yes
     --between income=high --between income=low[/bold]
+
+    Parameters
+    ----------
+    between
+        A group, written like an event, also of other columns of DATA. Give this option twice.
     """
     design = records.design
     chosen = event(where, design.schema)
@@ -179,27 +181,38 @@ _COMPANIONS = {
 }
 
 
-def _names(text: str) -> Any:
-    """An option that names attributes."""
-    return Option(None, metavar="NAMES", help=text)
-
-
 @dataclass(frozen=True)
 class TestOptions:
-    """What is tested, with its options as text."""
+    """What is tested, with its options as text.
 
-    independence: str | None = _names("Are these answers independent of each other?")
-    homogeneity: str | None = _names("Are these distributed alike in all groups of --across?")
-    across: str | None = _names("The groups of --homogeneity: attributes or columns of DATA.")
-    goodness_of_fit: str | None = Option(
-        None, metavar="NAME", help="Is the distribution of this attribute the one of --expected?"
-    )
-    expected: str | None = Option(
-        None, metavar="SHARES", help="The shares of --goodness-of-fit: 0.5,0.3,0.2."
-    )
-    trend: str | None = _names("Is there a trend between these two ordered attributes?")
-    given: str | None = _names("Test --independence or --trend within these groups.")
-    method: str | None = Option(None, metavar="|".join(TEST_METHODS), help="pearson by default.")
+    Parameters
+    ----------
+    independence
+        Are these answers independent of each other?
+    homogeneity
+        Are these distributed alike in all groups of --across?
+    across
+        The groups of --homogeneity: attributes or columns of DATA.
+    goodness_of_fit
+        Is the distribution of this attribute the one of --expected?
+    expected
+        The shares of --goodness-of-fit: 0.5,0.3,0.2.
+    trend
+        Is there a trend between these two ordered attributes?
+    given
+        Test --independence or --trend within these groups.
+    method
+        pearson by default.
+    """
+
+    independence: str | None = Option(None, metavar="NAMES")
+    homogeneity: str | None = Option(None, metavar="NAMES")
+    across: str | None = Option(None, metavar="NAMES")
+    goodness_of_fit: str | None = Option(None, metavar="NAME")
+    expected: str | None = Option(None, metavar="SHARES")
+    trend: str | None = Option(None, metavar="NAMES")
+    given: str | None = Option(None, metavar="NAMES")
+    method: str | None = Option(None, metavar="|".join(TEST_METHODS))
 
     @property
     def kind(self) -> str:

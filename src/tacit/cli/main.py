@@ -73,7 +73,7 @@ def command_line(*names: str) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name)(commands.grouped_options(command))
+            app.command(name)(commands.as_command(command))
     return app
 
 
@@ -87,17 +87,12 @@ def outline() -> typer.Typer:
 
 def _first_line(module: str, attribute: str) -> str:
     """The first line of a command's help, from its source."""
-    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
-    text = ""
-    for node in ast.parse(source).body:
-        match node:
-            case ast.FunctionDef(name=name) if name == attribute:
-                text = ast.get_docstring(node) or ""
-            case ast.Assign(
-                targets=[ast.Name(id=name)],
-                value=ast.Call(args=[ast.Constant(value=str(group_text))]),
-            ) if name == attribute:
-                text = group_text
+    source = ast.parse(Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8"))
+    (text,) = (
+        ast.get_docstring(node) or ""
+        for node in source.body
+        if isinstance(node, ast.FunctionDef) and node.name == attribute
+    )
     return " ".join(text.partition("\n\n")[0].split())
 
 

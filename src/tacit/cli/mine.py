@@ -13,7 +13,7 @@ from typer import Option
 
 from tacit import mine
 from tacit.cli import commands, show
-from tacit.cli.arguments import ModelOut, Target, event, table_out
+from tacit.cli.arguments import ModelOut, Target, event
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
 from tacit.cli.options import Format, Output
 from tacit.cli.sources import ReportedRecords
@@ -24,10 +24,13 @@ from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table
 from tacit.records import PatternTable, files
 
-mine_commands = commands.CommandGroup(
-    "Learn a model from reported records.\n\n"
-    "Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]"
-)
+
+@commands.CommandGroup
+def mine_commands() -> None:
+    """Learn a model from reported records.
+
+    Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
+    """
 
 
 # tacit mine nb
@@ -38,18 +41,22 @@ def naive_bayes(
     *,
     target: Target,
     out: ModelOut,
-    alpha: float = Option(1.0, help="Records added to every category (Laplace's rule)."),
-    method: Literal["likelihood", "pairs", "literal"] = Option(
-        "likelihood",
-        help="likelihood: from whole reports; pairs: from tables of the class and one "
-        "attribute; literal: as the papers print it.",
-    ),
+    alpha: float = 1.0,
+    method: Literal["likelihood", "pairs", "literal"] = "likelihood",
     records: ReportedRecords,
     output: Output,
 ) -> None:
     """Learn naive Bayes from reported records.
 
     Example: [bold]tacit mine nb survey.json reported.csv --target income --out model.json[/bold]
+
+    Parameters
+    ----------
+    alpha
+        Records added to every category (Laplace's rule).
+    method
+        likelihood: from whole reports; pairs: from tables of the class and one attribute; literal:
+        as the papers print it.
     """
     design = records.design_with(target, out)
     model = mine.NaiveBayes(design, target, alpha, getattr(mine, method))
@@ -92,32 +99,31 @@ def tree(
     *,
     target: Target,
     criterion: Criterion = "entropy",
-    caution: float | None = Option(
-        None,
-        help="Grow from unbiased tables; a split must exceed noise by so many standard "
-        "errors. 0: the papers' procedure.",
-        show_default="by likelihood",
-    ),
+    caution: float | None = Option(None, show_default="by likelihood"),
     max_depth: MaxDepth = None,
     out: ModelOut,
-    prune: Path | None = Option(
-        None,
-        metavar="VALIDATION",
-        help="Other reported records: cut subtrees that do not help on them.",
-    ),
-    honest: float | None = Option(
-        None,
-        metavar="SHARE",
-        help="Keep this share of the records, drawn at random, out of growth: support and "
-        "confidence come from them. Default: all records do both, with wider intervals.",
-    ),
-    figure: Path | None = Option(None, help="Also draw the tree: .svg, .png or .pdf."),
+    prune: Path | None = Option(None, metavar="VALIDATION"),
+    honest: float | None = Option(None, metavar="SHARE"),
+    figure: Path | None = None,
     records: ReportedRecords,
     output: Output,
 ) -> None:
     """Learn a decision tree from reported records.
 
     Example: [bold]tacit mine tree survey.json reported.csv --target income --out tree.json[/bold]
+
+    Parameters
+    ----------
+    caution
+        Grow from unbiased tables; a split must exceed noise by so many standard errors. 0: the
+        papers' procedure.
+    prune
+        Other reported records: cut subtrees that do not help on them.
+    honest
+        Keep this share of the records, drawn at random, out of growth: support and confidence come
+        from them. Default: all records do both, with wider intervals.
+    figure
+        Also draw the tree: .svg, .png or .pdf.
     """
     design = records.design_with(target, out, prune)
     files.check_figure(figure, *records.files, prune)
@@ -181,19 +187,26 @@ def forest(
     *,
     target: Target,
     out: ModelOut,
-    trees: int = Option(100, min=1, help="How many random trees."),
+    trees: int = Option(100, min=1),
     criterion: Criterion = "gini",
-    max_features: int | None = Option(
-        None, min=1, help="Attributes that each node tries.", show_default="the square root of all"
-    ),
+    max_features: int | None = Option(None, min=1, show_default="the square root of all"),
     max_depth: MaxDepth = None,
-    seed: int = Option(0, min=0, help="Seed of the resamples and the attributes."),
+    seed: int = Option(0, min=0),
     records: ReportedRecords,
     output: Output,
 ) -> None:
     """Learn a forest, the mean of many random trees, from reported records.
 
     Example: [bold]tacit mine forest survey.json reported.csv --target income --out all.json[/bold]
+
+    Parameters
+    ----------
+    trees
+        How many random trees.
+    max_features
+        Attributes that each node tries.
+    seed
+        Seed of the resamples and the attributes.
     """
     design = records.design_with(target, out)
     model = mine.Forest(design, target, trees, criterion, max_features, max_depth, seed)
@@ -229,37 +242,45 @@ def forest(
 @mine_commands.command("rules")
 def rules(
     *,
-    min_support: float = Option(help="The least share of true records that have an itemset."),
-    min_confidence: float = Option(0.5, help="The least share of records for which a rule holds."),
-    items: str | None = Option(
-        None,
-        help="Categories that may occur, such as smokes=yes,income=low. By default the last "
-        "one of each yes/no attribute and every one of the others.",
-    ),
-    max_length: int | None = Option(None, help="The most items in conditions and conclusion."),
-    control: Literal["fdr", "familywise", "plain"] = Option(
-        "fdr",
-        help="fdr: the expected share of wrong claims is at most --error; familywise: the "
-        "probability of any wrong one; plain: every estimate at the threshold, no error rate.",
-    ),
-    error: float = Option(0.05, help="The error rate of --control."),
-    split: bool = Option(
-        False,
-        "--split",
-        help="Select rules from one half of the records and estimate them from the other: "
-        "the intervals then account for the selection.",
-    ),
-    seed: int = Option(0, min=0, help="Seed of the split."),
-    out: Path | None = Option(
-        None,
-        help="Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet.",
-    ),
+    min_support: float,
+    min_confidence: float = 0.5,
+    items: str | None = None,
+    max_length: int | None = None,
+    control: Literal["fdr", "familywise", "plain"] = "fdr",
+    error: float = 0.05,
+    split: bool = False,
+    seed: int = Option(0, min=0),
+    out: Path | None = None,
     records: ReportedRecords,
     output: Output,
 ) -> None:
     """Find association rules in reported records.
 
     Example: [bold]tacit mine rules survey.json reported.csv --min-support 0.1 --split[/bold]
+
+    Parameters
+    ----------
+    min_support
+        The least share of true records that have an itemset.
+    min_confidence
+        The least share of records for which a rule holds.
+    items
+        Categories that may occur, such as smokes=yes,income=low. By default the last one of each
+        yes/no attribute and every one of the others.
+    max_length
+        The most items in conditions and conclusion.
+    control
+        fdr: the expected share of wrong claims is at most --error; familywise: the probability of
+        any wrong one; plain: every estimate at the threshold, no error rate.
+    error
+        The error rate of --control.
+    split
+        Select rules from one half of the records and estimate them from the other: the intervals
+        then account for the selection.
+    seed
+        Seed of the split.
+    out
+        Also write the rules: .json (for tacit privacy --rules), .csv, .csv.gz or .parquet.
     """
     design, level = records.design, output.level
     allowed = None if items is None else event(items, design.schema, "--items")
@@ -294,21 +315,31 @@ def rules(
 def clusters(
     *,
     out: ModelOut,
-    classes: int | None = Option(None, help="How many classes; chosen by --criterion if left out."),
-    criterion: Literal["bic", "held-out"] = Option(
-        "bic",
-        help="bic: the smallest BIC; held-out: the fewest classes within one standard error "
-        "of the largest likelihood of reports that were held out.",
-    ),
-    starts: int = Option(10, help="Random starts of the search."),
-    seed: int = Option(0, help="Seed of the starts and of what is held out."),
-    table: Path | None = table_out("profiles"),
+    classes: int | None = None,
+    criterion: Literal["bic", "held-out"] = "bic",
+    starts: int = 10,
+    seed: int = 0,
+    table: Path | None = None,
     records: ReportedRecords,
     output: Output,
 ) -> None:
     """Find latent classes of the true records in reported ones.
 
     Example: [bold]tacit mine clusters survey.json reported.csv --out classes.json[/bold]
+
+    Parameters
+    ----------
+    classes
+        How many classes; chosen by --criterion if left out.
+    criterion
+        bic: the smallest BIC; held-out: the fewest classes within one standard error of the largest
+        likelihood of reports that were held out.
+    starts
+        Random starts of the search.
+    seed
+        Seed of the starts and of what is held out.
+    table
+        Also write the profiles: .csv, .csv.gz or .parquet.
     """
     files.check_apart(out, *records.files)
     if table is not None:
@@ -338,16 +369,10 @@ def clusters(
 def joint(
     *,
     out: ModelOut,
-    error: float = Option(
-        0.05, help="Probability that any edge connects attributes that are independent, at most."
-    ),
-    table: Path | None = table_out("edges"),
-    synthesize: int | None = Option(
-        None, metavar="N", help="Also draw so many synthetic true records."
-    ),
-    records: Path | None = Option(
-        None, help="Where synthetic records are written: .csv, .csv.gz or .parquet."
-    ),
+    error: float = 0.05,
+    table: Path | None = None,
+    synthesize: int | None = Option(None, metavar="N"),
+    records: Path | None = None,
     seed: Seed = None,
     output: Format,
     reported: ReportedRecords,
@@ -355,6 +380,17 @@ def joint(
     """Learn the joint distribution of the true records as a tree, from reported ones.
 
     Example: [bold]tacit mine joint survey.json reported.csv --out joint.json[/bold]
+
+    Parameters
+    ----------
+    error
+        Probability that any edge connects attributes that are independent, at most.
+    table
+        Also write the edges: .csv, .csv.gz or .parquet.
+    synthesize
+        Also draw so many synthetic true records.
+    records
+        Where synthetic records are written: .csv, .csv.gz or .parquet.
     """
     files.check_apart(out, *reported.files)
     check_synthesis(synthesize, records)

@@ -96,9 +96,7 @@ def query(
     model_file: ModelFile,
     table: Tables = None,
     where: Events = None,
-    given: str | None = Option(
-        None, metavar="EVENT", help="Only among people for whom this event holds."
-    ),
+    given: str | None = Option(None, metavar="EVENT"),
     output: Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
@@ -107,6 +105,11 @@ def query(
     those of other queries are then unknown.
 
     Example: [bold]tacit query joint.json --where smokes=yes --given income=high[/bold]
+
+    Parameters
+    ----------
+    given
+        Only among people for whom this event holds.
     """
     model = read_joint_model(model_file)
     schema = model.model_.schema
@@ -121,15 +124,16 @@ def query(
 
 
 def synthesize(
-    *,
-    model_file: ModelFile,
-    number: int = Option(metavar="N", help="How many records."),
-    out: RecordsOut,
-    seed: Seed = None,
+    *, model_file: ModelFile, number: int = Option(metavar="N"), out: RecordsOut, seed: Seed = None
 ) -> None:
     """Draw synthetic true records from a saved joint distribution.
 
     Example: [bold]tacit synthesize joint.json --number 10000 --out synthetic.csv[/bold]
+
+    Parameters
+    ----------
+    number
+        How many records.
     """
     check_synthesis(number, out)
     files.check_out(out, model_file)

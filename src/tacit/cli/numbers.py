@@ -26,10 +26,14 @@ from tacit.output.number_text import number_of
 from tacit.quantitative import Scrambling
 from tacit.records import Origin, designs, files
 
-number_commands = commands.CommandGroup(
-    "Scramble numbers, and estimate from scrambled ones.\n\n"
-    "Example: [bold]tacit numbers check cards.json[/bold]"
-)
+
+@commands.CommandGroup
+def number_commands() -> None:
+    """Scramble numbers, and estimate from scrambled ones.
+
+    Example: [bold]tacit numbers check cards.json[/bold]
+    """
+
 
 #: The functions that describe a scrambling, by family.
 FAMILIES: dict[str, Callable[..., Scrambling]] = {
@@ -46,19 +50,31 @@ Column = Annotated[str, Option(help="The column of the numbers.")]
 
 @dataclass(frozen=True)
 class ScramblingParameters:
-    """What a family needs; each takes some of these."""
+    """What a family needs; each takes some of these.
 
-    noise: str | None = Option(
-        None,
-        metavar="NUMBERS",
-        help="The numbers on the cards, separated by commas: equally likely, or each with its "
-        "share, as in --noise=-10:1/4,0:1/2,10:1/4.",
-    )
-    p: str | None = Option(None, "--p", help="Probability of the true number.")
-    listed: bool = Option(False, "--listed", help="eriksson: all true numbers are on the cards.")
-    epsilon: str | None = Option(None, help="square_wave: epsilon of a report.")
-    low: str | None = Option(None, help="square_wave: the smallest true number.")
-    high: str | None = Option(None, help="square_wave: the largest true number.")
+    Parameters
+    ----------
+    noise
+        The numbers on the cards, separated by commas: equally likely, or each with its share, as in
+        --noise=-10:1/4,0:1/2,10:1/4.
+    p
+        Probability of the true number.
+    listed
+        eriksson: all true numbers are on the cards.
+    epsilon
+        square_wave: epsilon of a report.
+    low
+        square_wave: the smallest true number.
+    high
+        square_wave: the largest true number.
+    """
+
+    noise: str | None = Option(None, metavar="NUMBERS")
+    p: str | None = None
+    listed: bool = False
+    epsilon: str | None = None
+    low: str | None = None
+    high: str | None = None
 
     def of_family(self, family: str) -> Scrambling:
         """The scrambling; raise if a parameter is missing, or is not one of this family."""
@@ -81,8 +97,8 @@ class ScramblingParameters:
 @number_commands.command("new")
 def new(
     *,
-    family: str = Argument(metavar="|".join(FAMILIES), help="How to scramble."),
-    out: Path = Option(help="The scrambling file to write (JSON)."),
+    family: str = Argument(metavar="|".join(FAMILIES)),
+    out: Path,
     parameters: ScramblingParameters,
 ) -> None:
     """Describe how numbers are scrambled, in a file for the other commands.
@@ -91,6 +107,13 @@ def new(
 
     Example: [bold]tacit numbers new square_wave --epsilon 2 --low 0 --high 100
     --out wave.json[/bold]
+
+    Parameters
+    ----------
+    family
+        How to scramble.
+    out
+        The scrambling file to write (JSON).
     """
     files.check_apart(out)
     scrambling = parameters.of_family(family)
@@ -114,18 +137,24 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
 
 @number_commands.command("group")
 def group(
-    *,
-    file: ScramblingFile,
-    question: str = Option(help="The name of the question."),
-    low: int = Option(help="The smallest true number."),
-    high: int = Option(help="The largest true number."),
-    out: Path | None = Option(None, help="Write it to a .yaml file instead."),
+    *, file: ScramblingFile, question: str, low: int, high: int, out: Path | None = None
 ) -> None:
     """Show the group of a survey file that asks for whole numbers and scrambles them with cards.
 
     The question has these numbers as its categories, in order.
 
     Example: [bold]tacit numbers group cards.json --question hours --low 0 --high 8[/bold]
+
+    Parameters
+    ----------
+    question
+        The name of the question.
+    low
+        The smallest true number.
+    high
+        The largest true number.
+    out
+        Write it to a .yaml file instead.
     """
     import yaml
 
@@ -179,15 +208,18 @@ def estimate_numbers(
     file: ScramblingFile,
     data: DataFile,
     column: Column,
-    bins: int | None = Option(
-        None, help="Also the shares of this many ranges of equal width (square_wave)."
-    ),
+    bins: int | None = None,
     people: DrawnPeople,
     output: Output,
 ) -> None:
     """Estimate mean and variance of the true numbers from reported ones, with their errors.
 
     Example: [bold]tacit numbers estimate cards.json reported.csv --column income[/bold]
+
+    Parameters
+    ----------
+    bins
+        Also the shares of this many ranges of equal width (square_wave).
     """
     scrambling = _read(file)
     if bins is not None and people.arguments:

@@ -30,22 +30,31 @@ DRAWS = 200
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The search method and its settings."""
+    """The search method and its settings.
 
-    method: Literal["exact", "square", "spea2", "warner"] = Option(
-        "exact",
-        help="exact: no channel is better; square: reports the true categories; spea2: the "
-        "search of Huang & Du; warner: the classic.",
-    )
-    points: int = Option(30, min=1, help="Points of the front.")
-    generations: int = Option(20_000, min=1, help="Generations of spea2.")
-    resume: Path | None = Option(
-        None, help="File of the spea2 search (JSON): continued from there if it exists, and saved."
-    )
-    tolerance: float = Option(
-        0.0005, help="Share of the error that exact may give away for fewer reported categories."
-    )
-    seed: int = Option(0, min=0, help="Seed of spea2 and of random starts.")
+    Parameters
+    ----------
+    method
+        exact: no channel is better; square: reports the true categories; spea2: the search of Huang
+        & Du; warner: the classic.
+    points
+        Points of the front.
+    generations
+        Generations of spea2.
+    resume
+        File of the spea2 search (JSON): continued from there if it exists, and saved.
+    tolerance
+        Share of the error that exact may give away for fewer reported categories.
+    seed
+        Seed of spea2 and of random starts.
+    """
+
+    method: Literal["exact", "square", "spea2", "warner"] = "exact"
+    points: int = Option(30, min=1)
+    generations: int = Option(20_000, min=1)
+    resume: Path | None = None
+    tolerance: float = 0.0005
+    seed: int = Option(0, min=0)
 
     def chosen(self) -> SearchMethod:
         """The method; a search by Spea2 continues from its file and is saved there."""
@@ -72,32 +81,17 @@ class SearchOptions:
 
 def optimize(
     *,
-    prior_file: Path = Argument(
-        metavar="PRIOR",
-        help="The prior (JSON): a list of probabilities or an object from category to "
-        "probability. Or, with DATA, the design of a pilot.",
-    ),
-    data: Path | None = Argument(
-        None, metavar="[DATA]", help="Reported records of a pilot: .csv, .csv.gz, .parquet."
-    ),
-    records: int = Option(10_000, min=1, help="Number of respondents."),
-    attributes: str | None = Option(
-        None,
-        metavar="NAMES",
-        help="The pilot's attributes to disguise together, separated by commas. Or, for a prior "
-        "with categories, what the attribute is called.",
-    ),
-    delta: str | None = Option(None, help="Bound on the worst posterior, such as 0.8."),
-    epsilon: str | None = Option(None, help="Bound on local differential privacy."),
+    prior_file: Path = Argument(metavar="PRIOR"),
+    data: Path | None = Argument(None, metavar="[DATA]"),
+    records: int = Option(10_000, min=1),
+    attributes: str | None = Option(None, metavar="NAMES"),
+    delta: str | None = None,
+    epsilon: str | None = None,
     search: SearchOptions,
-    privacy: float | None = Option(None, help="Pick the channel of this privacy."),
-    error: float | None = Option(None, help="Pick the channel of this mean squared error."),
-    out: Path | None = Option(
-        None,
-        help="Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups "
-        "of a survey file (.yaml).",
-    ),
-    figure: Path | None = Option(None, help="Draw the front: .svg, .png or .pdf."),
+    privacy: float | None = None,
+    error: float | None = None,
+    out: Path | None = None,
+    figure: Path | None = None,
     output: Format,
     database: FromDatabase = None,
 ) -> None:
@@ -110,6 +104,32 @@ def optimize(
     Example: [bold]tacit optimize prior.json --privacy 0.5 --attributes job --out groups.yaml[/bold]
 
     Example: [bold]tacit optimize survey.json pilot.csv --attributes age --privacy 0.5[/bold]
+
+    Parameters
+    ----------
+    prior_file
+        The prior (JSON): a list of probabilities or an object from category to probability. Or,
+        with DATA, the design of a pilot.
+    data
+        Reported records of a pilot: .csv, .csv.gz, .parquet.
+    records
+        Number of respondents.
+    attributes
+        The pilot's attributes to disguise together, separated by commas. Or, for a prior with
+        categories, what the attribute is called.
+    delta
+        Bound on the worst posterior, such as 0.8.
+    epsilon
+        Bound on local differential privacy.
+    privacy
+        Pick the channel of this privacy.
+    error
+        Pick the channel of this mean squared error.
+    out
+        Write the front (JSON); or, if a channel is picked, a design (JSON) or the groups of a
+        survey file (.yaml).
+    figure
+        Draw the front: .svg, .png or .pdf.
     """
     # All errors in the options come before a long search.
     if privacy is not None and error is not None:

@@ -19,14 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """The format of what is printed."""
+    """The format of what is printed.
 
-    as_format: show.OutputFormat = Option(
-        "text",
-        "--format",
-        help="text for people; markdown, latex (booktabs) or csv; json is --json.",
-    )
-    as_json: bool = Option(False, "--json", help="Print JSON.")
+    Parameters
+    ----------
+    as_format
+        text for people; markdown, latex (booktabs) or csv; json is --json.
+    as_json
+        Print JSON.
+    """
+
+    as_format: show.OutputFormat = Option("text", "--format")
+    as_json: bool = Option(False, "--json")
 
     def __post_init__(self) -> None:
         """Raise if two formats are given."""
@@ -46,9 +50,15 @@ class Format:
 
 @dataclass(frozen=True)
 class Output(Format):
-    """The format, and the confidence of intervals."""
+    """The format, and the confidence of intervals.
 
-    level: float = Option(0.95, help="Confidence of the intervals.", callback=check_level)
+    Parameters
+    ----------
+    level
+        Confidence of the intervals.
+    """
+
+    level: float = Option(0.95, callback=check_level)
 
     def show_estimates(
         self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any

@@ -13,10 +13,13 @@ from tacit.cli.options import Format
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 
-page_commands = commands.CommandGroup(
-    "Check that a server sends the respondent's page as it was released.\n\n"
-    "Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]"
-)
+
+@commands.CommandGroup
+def page_commands() -> None:
+    """Check that a server sends the respondent's page as it was released.
+
+    Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
+    """
 
 
 @page_commands.command("manifest")
@@ -40,16 +43,17 @@ def manifest(*, output: Format) -> None:
 
 
 @page_commands.command("verify")
-def verify(
-    *,
-    url: str = Argument(metavar="URL", help="The address of a survey's page."),
-    output: Format,
-) -> None:
+def verify(*, url: str = Argument(metavar="URL"), output: Format) -> None:
     """Fetch a survey's page with all its files and compare it with the page of this version.
 
     Exit status 0: the server sends the released page; 1: it does not.
 
     Example: [bold]tacit page verify https://survey.example.org/s/0123456789abcdef/[/bold]
+
+    Parameters
+    ----------
+    url
+        The address of a survey's page.
     """
     from tacit.collect import verification
 

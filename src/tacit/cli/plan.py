@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from tacit import plan as planner
 from tacit.cli import show
-from tacit.cli.arguments import Picture, table_out
+from tacit.cli.arguments import Picture
 from tacit.cli.commands import typed
 from tacit.cli.options import Output
 from tacit.core.channel import FAMILIES
@@ -21,74 +21,56 @@ from tacit.records import check_figure, check_out
 
 @dataclass(frozen=True)
 class WishOptions:
-    """What a plan must reach, and what it is compared with."""
+    """What a plan must reach, and what it is compared with.
 
-    power: float | None = Option(
-        None, help="Probability to find what --null or --difference describes, as 0.8."
-    )
-    null: float | None = Option(None, help="Compare the share with this null prevalence.")
-    difference: float | None = Option(
-        None, help="Compare two groups: the first has this much more than --prevalence."
-    )
-    by: str | None = Option(
-        None, help="The attribute whose last category is the first group of --difference."
-    )
-    group_share: float | None = Option(
-        None,
-        help="Share of respondents in the first group; if left out, the --prevalence of --by, "
-        "or 0.5.",
-    )
-    epsilon: float | None = Option(None, help="Bound on local differential privacy of an answer.")
-    odds: float | None = Option(None, help="Bound on the factor by which a report changes odds.")
-    worst_posterior: float | None = Option(
-        None, help="Bound on the probability of any answer after a report."
-    )
-    attribute: str | None = Option(None, help="Plan for this question only.")
+    Parameters
+    ----------
+    power
+        Probability to find what --null or --difference describes, as 0.8.
+    null
+        Compare the share with this null prevalence.
+    difference
+        Compare two groups: the first has this much more than --prevalence.
+    by
+        The attribute whose last category is the first group of --difference.
+    group_share
+        Share of respondents in the first group; if left out, the --prevalence of --by, or 0.5.
+    epsilon
+        Bound on local differential privacy of an answer.
+    odds
+        Bound on the factor by which a report changes odds.
+    worst_posterior
+        Bound on the probability of any answer after a report.
+    attribute
+        Plan for this question only.
+    """
+
+    power: float | None = None
+    null: float | None = None
+    difference: float | None = None
+    by: str | None = None
+    group_share: float | None = None
+    epsilon: float | None = None
+    odds: float | None = None
+    worst_posterior: float | None = None
+    attribute: str | None = None
 
 
 def plan(
     *,
-    subject: str = Argument(
-        metavar="SUBJECT",
-        help="A survey file (.yaml), a design or a published survey (.json); or a family: related, "
-        "unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.",
-    ),
-    theta: str | None = Option(
-        None,
-        help="The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left "
-        "open: solved for, or set by a bound on privacy.",
-    ),
-    drawn: str | None = Option(
-        None,
-        help="The distribution of the personal question (unrelated) or of forced answers, "
-        "separated by commas; all alike if left out.",
-    ),
-    categories: int | None = Option(
-        None, min=2, help="Number of categories of a question, for a family."
-    ),
-    respondents: int | None = Option(None, min=1, help="Number of respondents."),
-    width: float | None = Option(None, help="Half the width of an interval: 0.03 is ± 3 points."),
-    prevalence: list[str] | None = Option(
-        None,
-        metavar="SHARE",
-        help="Assumed true share of the last category, 0.2 if left out; or shares of all "
-        "categories, separated by commas; or name=SHARE for one question. May be repeated.",
-    ),
+    subject: str = Argument(metavar="SUBJECT"),
+    theta: str | None = None,
+    drawn: str | None = None,
+    categories: int | None = Option(None, min=2),
+    respondents: int | None = Option(None, min=1),
+    width: float | None = None,
+    prevalence: list[str] | None = Option(None, metavar="SHARE"),
     wishes: WishOptions,
-    compare: str | None = Option(
-        None,
-        metavar="FAMILIES",
-        help="Instead: a table of privacy against precision, also for these families "
-        "(separated by commas).",
-    ),
-    axis: Literal["epsilon", "worst-posterior"] = Option(
-        "epsilon", help="With --compare: the figure of privacy to compare by."
-    ),
-    questions: int = Option(
-        1, min=1, help="With --compare: so many questions, in one group and in groups of their own."
-    ),
+    compare: str | None = Option(None, metavar="FAMILIES"),
+    axis: Literal["epsilon", "worst-posterior"] = "epsilon",
+    questions: int = Option(1, min=1),
     figure: Picture = None,
-    out: Path | None = table_out("table"),
+    out: Path | None = None,
     output: Output,
 ) -> None:
     """Plan a survey: solve for respondents, interval width, power or privacy.
@@ -104,6 +86,36 @@ def plan(
     Example: [bold]tacit plan survey.yaml --respondents 1000 --prevalence smokes=0.3[/bold]
 
     Example: [bold]tacit plan related --compare optimal,forced --respondents 1000[/bold]
+
+    Parameters
+    ----------
+    subject
+        A survey file (.yaml), a design or a published survey (.json); or a family: related,
+        unrelated, forced, crosswise, uniform_perturbation, frapp, optimal.
+    theta
+        The parameter of a family (theta, q, p or lambda), such as 0.7 or 2/3. Left open: solved
+        for, or set by a bound on privacy.
+    drawn
+        The distribution of the personal question (unrelated) or of forced answers, separated by
+        commas; all alike if left out.
+    categories
+        Number of categories of a question, for a family.
+    respondents
+        Number of respondents.
+    width
+        Half the width of an interval: 0.03 is ± 3 points.
+    prevalence
+        Assumed true share of the last category, 0.2 if left out; or shares of all categories,
+        separated by commas; or name=SHARE for one question. May be repeated.
+    compare
+        Instead: a table of privacy against precision, also for these families (separated by
+        commas).
+    axis
+        With --compare: the figure of privacy to compare by.
+    questions
+        With --compare: so many questions, in one group and in groups of their own.
+    out
+        Also write the table: .csv, .csv.gz or .parquet.
     """
     files = [] if subject in FAMILIES else [Path(subject)]
     check_figure(figure, *files)

@@ -13,7 +13,7 @@ from typer import Option
 from tacit import Design, reconstruct
 from tacit import survey as surveys
 from tacit.cli import show
-from tacit.cli.arguments import DesignFile, Picture, table_out
+from tacit.cli.arguments import DesignFile, Picture
 from tacit.cli.options import Output
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.errors import DataError, FileError
@@ -28,28 +28,16 @@ from tacit.records import designs, files
 def privacy(
     *,
     design_file: DesignFile,
-    prior: Path | None = Option(
-        None,
-        help="Distribution of the true answers (JSON): one for each attribute, or "
-        "joint tables. Every category equally likely if left out.",
-    ),
-    reported: Path | None = Option(
-        None, help="Reported records to estimate the prior from: .csv, .csv.gz or .parquet."
-    ),
+    prior: Path | None = None,
+    reported: Path | None = None,
     database: FromDatabase = None,
-    rules: Path | None = Option(None, help="Rules of a published model (JSON)."),
-    repeat: int | None = Option(
-        None, min=1, help="How often one person takes part; of a survey, its waves if left out."
-    ),
-    seed: int = Option(0, min=0, help="Seed of the random draws."),
-    compare: bool = Option(
-        False,
-        "--compare",
-        help="Instead: privacy over theta for 1 to 4 groups, related against unrelated.",
-    ),
-    html: Path | None = Option(None, help="Also write the report as a page."),
+    rules: Path | None = None,
+    repeat: int | None = Option(None, min=1),
+    seed: int = Option(0, min=0),
+    compare: bool = False,
+    html: Path | None = None,
     figure: Picture = None,
-    out: Path | None = table_out("figures"),
+    out: Path | None = None,
     output: Output,
 ) -> None:
     """Show how private the answers of a design are.
@@ -62,6 +50,26 @@ def privacy(
     Example: [bold]tacit privacy survey.json --reported reported.csv[/bold]
 
     Example: [bold]tacit privacy survey.json --compare --figure schemes.svg[/bold]
+
+    Parameters
+    ----------
+    prior
+        Distribution of the true answers (JSON): one for each attribute, or joint tables. Every
+        category equally likely if left out.
+    reported
+        Reported records to estimate the prior from: .csv, .csv.gz or .parquet.
+    rules
+        Rules of a published model (JSON).
+    repeat
+        How often one person takes part; of a survey, its waves if left out.
+    seed
+        Seed of the random draws.
+    compare
+        Instead: privacy over theta for 1 to 4 groups, related against unrelated.
+    html
+        Also write the report as a page.
+    out
+        Also write the figures: .csv, .csv.gz or .parquet.
     """
     design = designs.read_design(design_file)
     sources = (design_file, prior, reported, rules)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from typer import Option
-
 from tacit import regression
 from tacit.cli import show
-from tacit.cli.arguments import table_out
 from tacit.cli.options import Output
 from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
 from tacit.errors import DataError
@@ -20,18 +17,13 @@ from tacit.regression.coefficients import CoefficientTable
 
 def regress(
     *,
-    formula: str = Option(
-        help="outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and "
-        "other columns of DATA. Expressions in a formula are Python code that is run."
-    ),
-    linear: bool = Option(False, "--linear", help="Least squares, for an outcome of numbers."),
-    ordered: bool = Option(
-        False, "--ordered", help="Proportional odds, for an outcome of ordered categories."
-    ),
-    robust: bool = Option(False, "--robust", help="Sandwich standard errors."),
-    effects: bool = Option(False, "--effects", help="Also average marginal effects."),
+    formula: str,
+    linear: bool = False,
+    ordered: bool = False,
+    robust: bool = False,
+    effects: bool = False,
     people: DrawnPeople,
-    out: Path | None = table_out("coefficients"),
+    out: Path | None = None,
     records: ReportedRecords,
     output: Output,
 ) -> None:
@@ -40,6 +32,22 @@ def regress(
     Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ age + job"[/bold]
 
     Example: [bold]tacit regress survey.json reported.csv --formula "smokes ~ job" --effects[/bold]
+
+    Parameters
+    ----------
+    formula
+        outcome ~ terms, such as 'smokes ~ age + C(region)': attributes of the design and other
+        columns of DATA. Expressions in a formula are Python code that is run.
+    linear
+        Least squares, for an outcome of numbers.
+    ordered
+        Proportional odds, for an outcome of ordered categories.
+    robust
+        Sandwich standard errors.
+    effects
+        Also average marginal effects.
+    out
+        Also write the coefficients: .csv, .csv.gz or .parquet.
     """
     if linear and (ordered or robust or effects):
         raise DataError("--linear has sandwich errors and no --ordered, --robust or --effects")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from typer import Option, echo
+from typer import echo
 
 from tacit import survey as surveys
 from tacit.cli.sources import ReportedRecords
@@ -13,17 +13,18 @@ from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
 
 
-def report(
-    *,
-    records: ReportedRecords,
-    out: Path = Option(help="The report to write: .html or .pdf."),
-) -> None:
+def report(*, records: ReportedRecords, out: Path) -> None:
     """Write the results of a published survey as a report for a paper's appendix.
 
     The methods with references, and for each question a table and a figure: a PDF, or one HTML file
     without script, which loads nothing.
 
     Example: [bold]tacit report published.json --database survey.db --out report.pdf[/bold]
+
+    Parameters
+    ----------
+    out
+        The report to write: .html or .pdf.
     """
     kind = out.suffix.lower()
     if kind not in (".html", ".htm", ".pdf"):

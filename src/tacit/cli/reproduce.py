@@ -17,24 +17,33 @@ Paper = Literal["du-zhan", "zhan-matwin", "soni-shrivastva", "huang-du", "all"]
 
 def reproduce(
     *,
-    paper: Paper = Argument("all", help="The paper, or all."),
-    repeats: int | None = Option(
-        None, min=1, help="Repeats of each setting; as in the papers if left out."
-    ),
-    quick: bool = Option(False, "--quick", help="A small part of the repeats."),
-    out: Path = Option(
-        Path("reproduced"), metavar="DIR", help="The folder for report and finished settings."
-    ),
-    processes: int | None = Option(
-        None, min=1, help="Number of processes; one per core if left out."
-    ),
-    seed: int = Option(0, min=0, help="Seed of all random numbers."),
+    paper: Paper = Argument("all"),
+    repeats: int | None = Option(None, min=1),
+    quick: bool = False,
+    out: Path = Option(Path("reproduced"), metavar="DIR"),
+    processes: int | None = Option(None, min=1),
+    seed: int = Option(0, min=0),
 ) -> None:
     """Run the papers' experiments as described, beside tacit's own answer, and write a report.
 
     Ctrl-C keeps the finished settings; the same command continues from them.
 
     Example: [bold]tacit reproduce all --quick --out reproduced[/bold]
+
+    Parameters
+    ----------
+    paper
+        The paper, or all.
+    repeats
+        Repeats of each setting; as in the papers if left out.
+    quick
+        A small part of the repeats.
+    out
+        The folder for report and finished settings.
+    processes
+        Number of processes; one per core if left out.
+    seed
+        Seed of all random numbers.
     """
     from tacit import papers  # needs the extra `plot`
     from tacit.papers import report

@@ -131,11 +131,9 @@ def simulate(
     *,
     file: PublishedFile,
     database: DatabaseOption,
-    respondents: int = Option(500, min=1, max=100_000, help="How many people answer."),
-    url: str | None = Option(
-        None, help="Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000."
-    ),
-    seed: int | None = Option(None, min=0, help="The same people and coins every time."),
+    respondents: int = Option(500, min=1, max=100_000),
+    url: str | None = None,
+    seed: int | None = Option(None, min=0),
 ) -> None:
     """Let made-up people answer a survey that is being served, to try it out.
 
@@ -144,6 +142,15 @@ def simulate(
     that already has answers is refused: use a separate database.
 
     Example: [bold]tacit survey simulate published.json --database trial.db[/bold]
+
+    Parameters
+    ----------
+    respondents
+        How many people answer.
+    url
+        Where the survey is served; else by TACIT_PORT, http://127.0.0.1:8000.
+    seed
+        The same people and coins every time.
     """
     from tacit.collect.settings import settings
 

@@ -34,15 +34,17 @@ FromDatabase = Annotated[
 
 @dataclass(frozen=True)
 class ReportedRecords:
-    """What a command reads: a design, and records that were reported under it."""
+    """What a command reads: a design, and records that were reported under it.
+
+    Parameters
+    ----------
+    data
+        Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file (.counts);
+        or give --database instead.
+    """
 
     design_file: DesignFile
-    data: Path | None = Argument(
-        None,
-        metavar="[DATA]",
-        help="Reported records: .csv, .csv.gz or .parquet, a glob, a directory, or a count file "
-        "(.counts); or give --database instead.",
-    )
+    data: Path | None = Argument(None, metavar="[DATA]")
     database: FromDatabase = None
     memory: MemoryLimit = None
 
@@ -131,18 +133,24 @@ def check_made_by(design_file: Path, files: Sequence[Path], shown: str) -> None:
 
 @dataclass(frozen=True)
 class DrawnPeople:
-    """How people were sampled: the undisguised columns of weights, strata and clusters."""
+    """How people were sampled: the undisguised columns of weights, strata and clusters.
 
-    weights: str | None = Option(None, metavar="COLUMN", help="The design weight of each record.")
-    strata: str | None = Option(None, metavar="COLUMN", help="The stratum of each record.")
-    clusters: str | None = Option(
-        None, metavar="COLUMN", help="The cluster of each record, within strata."
-    )
-    errors: str | None = Option(
-        None,
-        metavar="|".join(ERROR_METHODS),
-        help="How errors are estimated; linearised by default.",
-    )
+    Parameters
+    ----------
+    weights
+        The design weight of each record.
+    strata
+        The stratum of each record.
+    clusters
+        The cluster of each record, within strata.
+    errors
+        How errors are estimated; linearised by default.
+    """
+
+    weights: str | None = Option(None, metavar="COLUMN")
+    strata: str | None = Option(None, metavar="COLUMN")
+    clusters: str | None = Option(None, metavar="COLUMN")
+    errors: str | None = Option(None, metavar="|".join(ERROR_METHODS))
 
     def __post_init__(self) -> None:
         """Raise for an unknown method of errors, and for one without a sample."""
@@ -160,14 +168,15 @@ class DrawnPeople:
 
 @dataclass(frozen=True)
 class DrawnSample(DrawnPeople):
-    """The same, also from a finite population."""
+    """The same, also from a finite population.
 
-    fpc: str | None = Option(
-        None,
-        metavar="COLUMN|NUMBER",
-        help="How many clusters (or people, without --clusters) the population of each "
-        "stratum has.",
-    )
+    Parameters
+    ----------
+    fpc
+        How many clusters (or people, without --clusters) the population of each stratum has.
+    """
+
+    fpc: str | None = Option(None, metavar="COLUMN|NUMBER")
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -13,18 +13,12 @@ from tacit.errors import ServiceError
 def studio(
     *,
     database: DatabaseOption,
-    data: Path = Option(Path("tacit-studio"), help="A folder for accounts and released counts."),
-    host: str = Option("127.0.0.1", help="Address to listen on."),
-    port: int = Option(8001, help="Port to listen on; 0 for any free one."),
-    address: str | None = Option(
-        None,
-        envvar="TACIT_STUDIO_ADDRESS",
-        help="Where people open the studio, such as https://studio.example.org.",
-    ),
-    collect: bool = Option(False, "--collect", help="Collect responses too, in the same process."),
-    collect_port: int | None = Option(
-        None, help="With --collect: the port for respondents; TACIT_PORT, else 8000."
-    ),
+    data: Path = Path("tacit-studio"),
+    host: str = "127.0.0.1",
+    port: int = 8001,
+    address: str | None = Option(None, envvar="TACIT_STUDIO_ADDRESS"),
+    collect: bool = False,
+    collect_port: int | None = None,
 ) -> None:
     """Serve the studio: surveys and their results in the browser, for people with an account.
 
@@ -39,6 +33,21 @@ def studio(
     settings come from variables such as TACIT_HOST, and from the file that TACIT_CONFIG names.
 
     Example: [bold]tacit studio --database survey.db --data studio --collect[/bold]
+
+    Parameters
+    ----------
+    data
+        A folder for accounts and released counts.
+    host
+        Address to listen on.
+    port
+        Port to listen on; 0 for any free one.
+    address
+        Where people open the studio, such as https://studio.example.org.
+    collect
+        Collect responses too, in the same process.
+    collect_port
+        With --collect: the port for respondents; TACIT_PORT, else 8000.
     """
     from tacit.cli.serve import tell
     from tacit.collect.server import serve

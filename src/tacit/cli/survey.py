@@ -29,19 +29,24 @@ from tacit.records.paths import SUFFIXES
 
 if TYPE_CHECKING:
     from tacit.privacy import Report
-survey_commands = commands.CommandGroup(
-    "Start, check and publish a survey file.\n\nExample: [bold]tacit survey new survey.yaml[/bold]"
-)
+
+
+@commands.CommandGroup
+def survey_commands() -> None:
+    """Start, check and publish a survey file.
+
+    Example: [bold]tacit survey new survey.yaml[/bold]
+    """
 
 
 @survey_commands.command("invite")
 def invite(
     *,
     file: PublishedFile,
-    n: int = Argument(metavar="N", min=1, max=1_000_000, help="How many links."),
+    n: int = Argument(metavar="N", min=1, max=1_000_000),
     database: DatabaseOption,
-    base_url: str = Option(help="Where the survey is served: https://HOST."),
-    out: Path = Option(help="The file of links to write: .csv."),
+    base_url: str,
+    out: Path,
 ) -> None:
     """Make one-time links to a survey and write them to a file that only you can read.
 
@@ -49,6 +54,15 @@ def invite(
 
     Example: [bold]tacit survey invite published.json 200 --database survey.db
     --base-url https://survey.example.org --out links.csv[/bold]
+
+    Parameters
+    ----------
+    n
+        How many links.
+    base_url
+        Where the survey is served: https://HOST.
+    out
+        The file of links to write: .csv.
     """
     published = surveys.read_published(file)
     if published.survey.access != "invited":
@@ -85,16 +99,17 @@ def close(file: PublishedFile, database: DatabaseOption) -> None:
     echo(f"closed: {number_of(records, 'record')}")
 
 
-def backup(
-    *,
-    database: DatabaseOption,
-    out: str = Option(help="A new file, or the address of an empty database."),
-) -> None:
+def backup(*, database: DatabaseOption, out: str) -> None:
     """Copy a database as it is at this moment, while it is served.
 
     The copy is a database itself: serve it, export from it, or copy it back.
 
     Example: [bold]tacit backup --database survey.db --out backup.db[/bold]
+
+    Parameters
+    ----------
+    out
+        A new file, or the address of an empty database.
     """
     with open_store(database, there=True) as store:
         store.backup(out)
@@ -124,16 +139,11 @@ def export(
     *,
     file: PublishedFile,
     database: DatabaseOption,
-    out: Path = Option(help="Where to write: .csv, .csv.gz, .parquet, .sav or .dta."),
-    labels: bool = Option(
-        False,
-        "--labels",
-        help="Write the texts of answers instead of the names of categories; .sav and .dta "
-        "always have both.",
-    ),
-    codebook: Path | None = Option(None, help="Also write a codebook (Markdown): .md."),
-    r_script: Path | None = Option(None, help="Also write an R script that reads the file: .R."),
-    texts: Path | None = Option(None, help="Also write the free texts, apart from records: .csv."),
+    out: Path,
+    labels: bool = False,
+    codebook: Path | None = None,
+    r_script: Path | None = None,
+    texts: Path | None = None,
 ) -> None:
     """Write the reported records of a survey, in random order.
 
@@ -144,6 +154,20 @@ def export(
 
     Example: [bold]tacit survey export published.json --database survey.db --out reported.sav
     --codebook codebook.md[/bold]
+
+    Parameters
+    ----------
+    out
+        Where to write: .csv, .csv.gz, .parquet, .sav or .dta.
+    labels
+        Write the texts of answers instead of the names of categories; .sav and .dta always have
+        both.
+    codebook
+        Also write a codebook (Markdown): .md.
+    r_script
+        Also write an R script that reads the file: .R.
+    texts
+        Also write the free texts, apart from records: .csv.
     """
     from tacit.studio import record_files
 
@@ -190,11 +214,7 @@ def export(
 
 @survey_commands.command("round")
 def accuracy_round(
-    *,
-    file: PublishedFile,
-    model_file: ModelFile,
-    out: Path = Option(help="The survey file to write: .json."),
-    theta: str = Option("3/4", help="Probability that a device reports the truth, such as 3/4."),
+    *, file: PublishedFile, model_file: ModelFile, out: Path, theta: str = "3/4"
 ) -> None:
     """Write a survey in which devices test a model, and report only whether it was right.
 
@@ -202,6 +222,13 @@ def accuracy_round(
     whether the model was right is sent in disguise. The estimated share of yes is the accuracy.
 
     Example: [bold]tacit survey round published.json tree.json --out round.json[/bold]
+
+    Parameters
+    ----------
+    out
+        The survey file to write: .json.
+    theta
+        Probability that a device reports the truth, such as 3/4.
     """
     from tacit.studio import accuracy_round as rounds  # scikit-learn is slow to start
 
@@ -229,14 +256,17 @@ def accuracy_round(
 def status(
     *,
     database: DatabaseOption,
-    file: Path | None = Argument(
-        None, metavar="[PUBLISHED]", help="A published survey; all if left out."
-    ),
+    file: Path | None = Argument(None, metavar="[PUBLISHED]"),
     output: Format,
 ) -> None:
     """Show the surveys of a database: open or closed, records, links issued and unused.
 
     Example: [bold]tacit survey status --database survey.db[/bold]
+
+    Parameters
+    ----------
+    file
+        A published survey; all if left out.
     """
     chosen = None if file is None else [surveys.read_published(file)]
     summaries: list[dict[str, Any]] = []
@@ -278,19 +308,30 @@ _MOST_SHOWN = 12
 @survey_commands.command("new")
 def new(
     *,
-    out: Path = Argument(metavar="OUT", help="The survey file to write."),
-    open_to_all: bool = Option(
-        True, "--open/--invited", help="Anyone may answer, or only by a one-time link."
-    ),
-    start: str | None = Option(None, metavar="DAY", help="First day; open at once if left out."),
-    end: str | None = Option(None, metavar="DAY", help="Last day; open until closed if left out."),
-    languages: str = Option("en,de", help="Languages of the texts: any of en, de, fr, es."),
+    out: Path = Argument(metavar="OUT"),
+    open_to_all: bool = Option(True, "--open/--invited"),
+    start: str | None = Option(None, metavar="DAY"),
+    end: str | None = Option(None, metavar="DAY"),
+    languages: str = "en,de",
 ) -> None:
     """Write a commented example survey to edit; never overwrites an existing file.
 
     Example: [bold]tacit survey new survey.yaml --languages en,fr[/bold]
 
     Example: [bold]tacit survey new survey.yaml --invited --start 2027-03-01[/bold]
+
+    Parameters
+    ----------
+    out
+        The survey file to write.
+    open_to_all
+        Anyone may answer, or only by a one-time link.
+    start
+        First day; open at once if left out.
+    end
+        Last day; open until closed if left out.
+    languages
+        Languages of the texts: any of en, de, fr, es.
     """
     if out.suffix.lower() not in (".yaml", ".yml"):
         raise FileError(f"{out}: the example is YAML; name it .yaml or .yml")
@@ -314,16 +355,18 @@ def _day(option: str, given: str | None) -> date | None:
 
 @survey_commands.command("check")
 def check(
-    *,
-    file: SurveyFile,
-    respondents: int = Option(1000, min=1, help="How many people you plan to ask."),
-    as_json: AsJson = False,
+    *, file: SurveyFile, respondents: int = Option(1000, min=1), as_json: AsJson = False
 ) -> None:
     """Check a survey file: list its errors, or show its privacy and the precision to expect.
 
     Exit status 2, and a line with file, line and place for each problem.
 
     Example: [bold]tacit survey check survey.yaml --respondents 2000[/bold]
+
+    Parameters
+    ----------
+    respondents
+        How many people you plan to ask.
     """
     from tacit.privacy import report
     from tacit.privacy.report_text import wording_of
@@ -346,14 +389,17 @@ def check(
 
 
 @survey_commands.command("publish")
-def publish_file(
-    *, file: SurveyFile, out: Path = Option(help="The published survey to write (JSON).")
-) -> None:
+def publish_file(*, file: SurveyFile, out: Path) -> None:
     """Freeze a survey with its design; print the design's fingerprint and the page's address.
 
     What is published is never overwritten; publishing the same again changes nothing.
 
     Example: [bold]tacit survey publish survey.yaml --out published.json[/bold]
+
+    Parameters
+    ----------
+    out
+        The published survey to write (JSON).
     """
     files.check_apart(out, file)
     survey = surveys.read_survey(file)
@@ -366,16 +412,20 @@ def publish_file(
 
 @survey_commands.command("preview")
 def preview(
-    *,
-    file: SurveyFile,
-    host: str = Option("127.0.0.1", help="Address to listen on."),
-    port: int = Option(0, min=0, max=65535, help="Port; 0 for any free one."),
+    *, file: SurveyFile, host: str = "127.0.0.1", port: int = Option(0, min=0, max=65535)
 ) -> None:
     """Show the page of a survey file in a browser, on any day; nothing is stored.
 
     Ctrl-C stops it.
 
     Example: [bold]tacit survey preview survey.yaml[/bold]
+
+    Parameters
+    ----------
+    host
+        Address to listen on.
+    port
+        Port; 0 for any free one.
     """
     from tacit.collect.server import preview as run
 
