@@ -33,7 +33,7 @@ INSTEAD = {
 FORMER = {
     "climbing": "squarem",
     "herd": "ChannelPopulation",
-    "taker": "ResponseSink",
+    "taker": "Service",
     "voice": "label_source",
 }
 

@@ -106,11 +106,6 @@ class File:
         await response(scope, receive, send)
 
 
-def redirect(to: str) -> HttpResponse:
-    """A permanent redirect that keeps the method."""
-    return HttpResponse(308, TEXT, b"", (NO_STORE, (b"location", to.encode("latin-1", "replace"))))
-
-
 def joined(headers: Iterable[Header]) -> bytes:
     """Headers as bytes on the wire."""
     return b"".join(name + b": " + value + b"\r\n" for name, value in headers)

@@ -1,10 +1,9 @@
-"""What is read with GET: a survey's page and its files; error pages."""
+"""What people read: the page of a survey as a preview, and error pages."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
@@ -15,8 +14,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit.collect import http, page
 from tacit.collect.page import html
-from tacit.collect.store import SurveyState
-from tacit.collect.submission import AppConfig, StateSource, SubmissionValidator
 from tacit.survey import Survey
 from tacit.survey.fields import text_in
 
@@ -125,8 +122,6 @@ def _text(
 _BODY = re.compile(rb"<body[^>]*>")
 _BANNER = '\n    <p class="note" role="note" lang="{}">{}</p>'
 _WRONG_METHOD = http.METHOD.response.with_headers((b"allow", b"GET, HEAD"))
-#: Seconds for which the state of a survey is cached.
-_CACHE_SECONDS = 2.0
 
 
 def get_only(app: ASGIApp) -> ASGIApp:
@@ -138,43 +133,9 @@ def get_only(app: ASGIApp) -> ASGIApp:
     return respond
 
 
-class SurveyPage:
-    """GET /s/SLUG/: the page, or an error page."""
-
-    def __init__(self, config: AppConfig, survey: Survey, validator: SubmissionValidator) -> None:
-        self._config, self._survey, self._validator = config, survey, validator
-        self._page = http.File(http.HTML, html())
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        today = self._config.today()
-        state = await self._config.state(self._validator.survey)
-        problem = self._validator.problem(state, today)
-        app: ASGIApp = self._page
-        if problem is not None:
-            app = error_page(problem, scope, self._survey, today)
-        elif self._config.preview:
-            app = http.File(http.HTML, preview_html(language_of(scope, self._survey)))
-        await app(scope, receive, send)
-
-
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     """Any other address."""
     await error_page(http.NOT_FOUND, scope, None, date.min)(scope, receive, send)
-
-
-class CachedState:
-    """Asks the database for the state of a survey at most every two seconds."""
-
-    def __init__(self, ask: StateSource) -> None:
-        self._ask = ask
-        self._known: dict[str, tuple[float, SurveyState | None]] = {}
-
-    async def __call__(self, survey: str) -> SurveyState | None:
-        until, state = self._known.get(survey, (0.0, None))
-        if until <= time.monotonic():
-            state = await self._ask(survey)
-            self._known[survey] = (time.monotonic() + _CACHE_SECONDS, state)
-        return state
 
 
 def preview_html(language: str) -> bytes:

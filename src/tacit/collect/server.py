@@ -8,21 +8,18 @@ import gc
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
-from starlette.types import ASGIApp
-
 from tacit.collect import http_server, monitoring
-from tacit.collect.app import application
+from tacit.collect.app import Application, Service
 from tacit.collect.limits import AddressRateLimit, TrustedProxies, parse_limit
 from tacit.collect.monitoring import Metrics
-from tacit.collect.pages import CachedState
 from tacit.collect.settings import ServiceSettings
 from tacit.collect.store import Outcome, Response, Store, SurveyState
-from tacit.collect.submission import AppConfig, body_limit
+from tacit.collect.submission import body_limit
 from tacit.collect.writer import Writer
 from tacit.errors import ServiceError, StoreError, TacitError
 from tacit.survey import Published, read_published
@@ -30,6 +27,8 @@ from tacit.survey import Published, read_published
 #: Objects that are allocated before the garbage collector looks for cycles.
 _GC_THRESHOLD = 20_000
 
+#: Seconds for which the state of a survey is cached.
+_CACHE_SECONDS = 2.0
 #: The log events if something fails, and if it works again.
 _EVENTS = {
     "stored": ("database-gone", "database-back"),
@@ -43,26 +42,17 @@ Tell = Callable[[Sequence[tuple[str, Published]]], None]
 Warn = Callable[[str], None]
 
 
-class DiscardingSink:
-    """Accepts everything and stores nothing: for previews."""
-
-    async def submit(self, response: Response) -> Outcome:
-        """Pretend to store it."""
-        return Outcome.STORED
-
-
-@dataclass
-class RunningService:
+@dataclass(kw_only=True)
+class RunningService(Service):
     """An open store with its writer, and their state for pages, health checks and logs."""
 
     store: Store
-    surveys: tuple[Published, ...]
-    settings: ServiceSettings
-    metrics: Metrics
     writer: Writer
+    settings: ServiceSettings
     server: http_server.Server | None = None
     works: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(_EVENTS, True))
     once_per_minute: monitoring.OncePerMinute = field(default_factory=monitoring.OncePerMinute)
+    states: dict[str, tuple[float, SurveyState | None]] = field(default_factory=dict)
     outages: int = 0  # how many are logged
     over_open_rate: int = 0  # how many refusals are logged
 
@@ -86,17 +76,48 @@ class RunningService:
                 monitoring.log().error(failed, **reason)
         self.works = works
 
+    async def submit(self, response: Response) -> Outcome:
+        return await self.writer.submit(response)
+
+    async def state(self, survey: str) -> SurveyState | None:
+        """As in `Service`; asks the database at most every two seconds."""
+        until, state = self.states.get(survey, (0.0, None))
+        if until <= time.monotonic():
+            state = await self._read(self.store.state, survey)
+            self.states[survey] = (time.monotonic() + _CACHE_SECONDS, state)
+        return state
+
+    async def link_usable(self, survey: str, token: str) -> bool | None:
+        return await self._read(self.store.link_usable, survey, token)
+
+    async def newer(self) -> Sequence[Published]:
+        try:
+            known = [survey.survey.fingerprint for survey in self.surveys]
+            surveys = await self._read(self.store.published, known) or ()
+        except TacitError as error:  # such as one that a newer tacit has published
+            if self.once_per_minute.now():
+                monitoring.log().warning("new-survey-not-read", why=str(error))
+            return ()
+        if surveys and self.server is not None:
+            self.server.accept_bodies(max(map(body_limit, surveys)))
+        for survey in surveys:
+            monitoring.log().info("new-survey", survey=survey.slug)
+        self.surveys = [*self.surveys, *surveys]
+        return surveys
+
     def ready(self) -> str | None:
-        """Why nothing can be stored at present; None if responses are stored."""
         if self.server is not None and self.server.draining:
             return "draining"
         if not self.writer.ready:
             return "database"
         return "queue" if self.writer.waiting >= self.settings.queue_length else None
 
-    async def state(self, survey: str) -> SurveyState | None:
-        """The state of a survey; None if the database does not answer."""
-        return await self._read(self.store.state, survey)
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Any) -> AsyncIterator[None]:
+        """After the last request, store what waits."""
+        asyncio.get_running_loop().set_exception_handler(monitoring.loop_fault)
+        yield
+        await asyncio.to_thread(self.writer.close)
 
     async def _read(self, read: Callable[..., Read], *arguments: Any) -> Read | None:
         """What the store reads in another thread; None if the database does not answer."""
@@ -107,49 +128,6 @@ class RunningService:
             return await asyncio.wait_for(reading, self.settings.write_seconds)
         except (StoreError, TimeoutError):
             return None
-
-    async def newer(self, known: Collection[str]) -> Sequence[Published]:
-        """The surveys that were published since; none if the database does not answer."""
-        try:
-            surveys = await self._read(self.store.published, known) or ()
-        except TacitError as error:  # such as one that a newer tacit has published
-            if self.once_per_minute.now():
-                monitoring.log().warning("new-survey-not-read", why=str(error))
-            return ()
-        if surveys and self.server is not None:
-            self.server.accept_bodies(max(map(body_limit, surveys)))
-        for survey in surveys:
-            monitoring.log().info("new-survey", survey=survey.slug)
-        self.surveys += tuple(surveys)
-        return surveys
-
-    @contextlib.asynccontextmanager
-    async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """After the last request, store what waits."""
-        asyncio.get_running_loop().set_exception_handler(monitoring.loop_fault)
-        yield
-        await asyncio.to_thread(self.writer.close)
-
-    def application(self) -> ASGIApp:
-        """The application that stores what it accepts."""
-        limit = parse_limit(self.settings.rate)
-        proxies = TrustedProxies(self.settings.trusted_proxy)
-        return application(
-            AppConfig(
-                surveys=self.surveys,
-                sink=self.writer,
-                metrics=self.metrics,
-                rate=None if limit is None else AddressRateLimit(limit, proxies),
-                link_rate=None if limit is None else AddressRateLimit(limit, proxies),
-                open_limit=parse_limit(self.settings.open_rate),
-                link_usable=partial(self._read, self.store.link_usable),
-                state=CachedState(self.state),
-                ready=self.ready,
-                newer=self.newer,
-                show_metrics=self.settings.metrics,
-                lifespan=self.lifespan,
-            )
-        )
 
 
 def serve(
@@ -166,7 +144,7 @@ def serve(
         http_server.listening(settings.host, settings.port, settings.reuse_port) as listener,
         _running(settings, given, begun is not None) as service,
     ):
-        app = service.application()
+        app = Application(service)
         largest_body = max(map(body_limit, service.surveys), default=0)
         server = http_server.http_server(app, settings, largest_body, service.log_changes)
         service.server = server
@@ -193,7 +171,7 @@ def preview(published: Published, host: str, port: int, tell: Tell) -> None:
     settings = ServiceSettings.model_construct(host=host, port=port)  # without the environment
     terms = {"opens": None, "closes": None, "quota": None}
     survey = Published(published.survey.model_copy(update=terms))
-    app = application(AppConfig([survey], DiscardingSink(), preview=True))
+    app = Application(Service([survey], preview=True))
     with http_server.listening(host, port) as listener:
         server = http_server.http_server(app, settings, body_limit(survey))
         listener.listen(http_server.BACKLOG)
@@ -219,9 +197,24 @@ def _running(
         writer = Writer(store, settings.queue_length, settings.batch, watch=metrics.committed)
         metrics.watch_queue(lambda: writer.waiting)
         try:
-            yield RunningService(store, surveys, settings, metrics, writer)
+            yield RunningService(
+                surveys=surveys,
+                metrics=metrics,
+                rate=_address_limit(settings),
+                link_rate=_address_limit(settings),
+                open_limit=parse_limit(settings.open_rate),
+                show_metrics=settings.metrics,
+                store=store,
+                writer=writer,
+                settings=settings,
+            )
         finally:
             writer.close()
+
+
+def _address_limit(settings: ServiceSettings) -> AddressRateLimit | None:
+    limit, proxies = parse_limit(settings.rate), TrustedProxies(settings.trusted_proxy)
+    return None if limit is None else AddressRateLimit(limit, proxies)
 
 
 def address(listener: socket.socket, published: Published) -> str:

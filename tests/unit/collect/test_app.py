@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tacit.collect import page
-from tacit.collect.app import AppConfig, application
+from tacit.collect.app import Application, Service
 from tacit.collect.http import FAULT, LONG_HEAD, PROBLEMS, PROTECTION
 from tacit.collect.limits import AddressRateLimit, RateLimit
 from tacit.collect.page import html
@@ -28,11 +28,18 @@ RIGHT = submission(SURVEY)
 POST = place(SURVEY, "responses")
 
 
-class ResponseSink:
+class Preset(Service):
     """Gives preset answers, and records what it was given."""
 
-    def __init__(self, answer: Outcome | Exception = Outcome.STORED) -> None:
-        self.answer, self.taken = answer, list[Response]()
+    def __init__(
+        self,
+        answer: Outcome | Exception = Outcome.STORED,
+        known: SurveyState | None = None,
+        down: str | None = None,
+        **parts: Any,
+    ) -> None:
+        super().__init__(**{"surveys": [SURVEY]} | parts)
+        self.answer, self.known, self.down, self.taken = answer, known, down, list[Response]()
 
     async def submit(self, response: Response) -> Outcome:
         self.taken.append(response)
@@ -40,9 +47,16 @@ class ResponseSink:
             raise self.answer
         return self.answer
 
+    async def state(self, survey: str) -> SurveyState | None:
+        assert survey in [own.survey.fingerprint for own in self.surveys]
+        return self.known
 
-def app(sink: ResponseSink | None = None, **parts: Any) -> Any:
-    return application(AppConfig(parts.pop("surveys", [SURVEY]), sink or ResponseSink(), **parts))
+    def ready(self) -> str | None:
+        return self.down
+
+
+def app(answer: Outcome | Exception = Outcome.STORED, **parts: Any) -> Application:
+    return Application(Preset(answer, **parts))
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
@@ -53,8 +67,8 @@ def problem(answer: httpx.Response) -> tuple[int, str]:
 
 
 def test_a_right_record_is_given_to_the_writer_and_acknowledged() -> None:
-    sink = ResponseSink()
-    answer = ask(app(sink), "POST", POST, json=RIGHT)
+    sink = Preset()
+    answer = ask(Application(sink), "POST", POST, json=RIGHT)
     assert (answer.status_code, answer.json()) == (201, {"stored": True})
     assert [found.key.hex() for found in sink.taken] == [RIGHT["key"]]
 
@@ -75,19 +89,19 @@ def test_a_right_record_is_given_to_the_writer_and_acknowledged() -> None:
 def test_what_the_writer_says_is_a_problem_of_its_own(
     answer: Any, expected: tuple[int, str]
 ) -> None:
-    got = ask(app(ResponseSink(answer)), "POST", POST, json=RIGHT)
+    got = ask(app(answer), "POST", POST, json=RIGHT)
     assert problem(got) == expected
     assert ("retry-after" in got.headers) == (got.status_code == 503)
 
 
 def test_a_repeat_is_acknowledged_again() -> None:
-    answer = ask(app(ResponseSink(Outcome.REPEATED)), "POST", POST, json=RIGHT)
+    answer = ask(app(Outcome.REPEATED), "POST", POST, json=RIGHT)
     assert (answer.status_code, answer.json()) == (200, {"stored": True})
 
 
 def test_every_outcome_has_an_answer() -> None:
     for outcome in Outcome:
-        assert ask(app(ResponseSink(outcome)), "POST", POST, json=RIGHT).status_code < 500
+        assert ask(app(outcome), "POST", POST, json=RIGHT).status_code < 500
 
 
 @pytest.mark.parametrize(
@@ -111,7 +125,7 @@ def test_only_json_is_read(content_type: str, taken: bool) -> None:
 
 
 def test_a_body_over_the_limit_is_refused_also_in_chunks() -> None:
-    sink = ResponseSink()
+    sink = Preset()
     padded = compact(RIGHT) + b" " * 10_000
     headers = {"content-type": "application/json"}
 
@@ -119,16 +133,16 @@ def test_a_body_over_the_limit_is_refused_also_in_chunks() -> None:
         for _ in range(100):
             yield padded
 
-    assert problem(ask(app(sink), "POST", POST, content=padded, headers=headers)) == (
+    assert problem(ask(Application(sink), "POST", POST, content=padded, headers=headers)) == (
         413,
         "too-large",
     )
-    assert problem(ask(app(sink), "POST", POST, content=chunks(), headers=headers)) == (
+    assert problem(ask(Application(sink), "POST", POST, content=chunks(), headers=headers)) == (
         413,
         "too-large",
     )
     announced = headers | {"content-length": str(10**12)}
-    assert problem(ask(app(sink), "POST", POST, content=b"{}", headers=announced)) == (
+    assert problem(ask(Application(sink), "POST", POST, content=b"{}", headers=announced)) == (
         413,
         "too-large",
     )
@@ -147,27 +161,25 @@ def test_only_what_is_offered_can_be_asked() -> None:
 def test_a_survey_is_shown_on_its_days_only() -> None:
     survey = published(opens="2027-03-01", closes="2027-03-31")
     found = []
-    for day in (date(2027, 2, 28), date(2027, 3, 1), date(2027, 4, 1)):
+    days = (date(2027, 2, 28), date(2027, 3, 1), date(2027, 3, 31), date(2027, 4, 1))
+    for day in days:
         asked = app(surveys=[survey], today=lambda day=day: day)
         shown = ask(asked, "GET", place(survey), headers={"accept": "application/json"})
         found.append(problem(shown) if shown.status_code != 200 else None)
-    assert found == [(403, "not-yet-open"), None, (403, "closed")]
+    assert found == [(403, "not-yet-open"), None, None, (403, "closed")]
 
 
 def test_a_survey_closed_before_its_first_day_is_closed() -> None:
     survey = published(opens="2027-03-01")
-
-    async def closed(fingerprint: str) -> SurveyState:
-        return SurveyState(open=False, records=0, issued=0, remaining=0)
-
-    asked = app(surveys=[survey], state=closed, today=lambda: date(2027, 2, 28))
+    closed = SurveyState(open=False, records=0, issued=0, remaining=0)
+    asked = app(surveys=[survey], known=closed, today=lambda: date(2027, 2, 28))
     assert problem(ask(asked, "GET", place(survey))) == (403, "closed")
 
 
 def test_a_repeat_after_the_last_day_is_answered_as_one() -> None:
     """The store knows it; the validator does not check the day."""
     survey = published(closes="1999-12-31")
-    repeated = app(ResponseSink(Outcome.REPEATED), surveys=[survey])
+    repeated = app(Outcome.REPEATED, surveys=[survey])
     posted = ask(repeated, "POST", place(survey, "responses"), json=submission(survey))
     assert (posted.status_code, posted.json()) == (200, {"stored": True})
 
@@ -270,12 +282,8 @@ def test_a_survey_that_was_closed_or_is_full_says_so(
     is_open: bool, records: int, name: str | None
 ) -> None:
     limited = published(quota=3)
-
-    async def state(survey: str) -> SurveyState:
-        assert survey == limited.survey.fingerprint
-        return SurveyState(is_open, records, issued=0, remaining=0)
-
-    made = app(surveys=[limited], state=state)
+    state = SurveyState(is_open, records, issued=0, remaining=0)
+    made = app(surveys=[limited], known=state)
     plain = ask(made, "GET", place(limited))
     shown = ask(made, "GET", place(limited), headers={"accept": "text/html"})
     assert shown.status_code == (200 if name is None else 403)
@@ -285,7 +293,7 @@ def test_a_survey_that_was_closed_or_is_full_says_so(
 
 
 def test_health_and_readiness_differ() -> None:
-    away = app(ready=lambda: "database")
+    away = app(down="database")
     assert ask(away, "GET", "/health/live").json() == {"live": True}
     assert ask(app(), "GET", "/health/ready").json() == {"ready": True}
     answer = ask(away, "GET", "/health/ready")
@@ -330,7 +338,7 @@ def test_a_fault_is_answered_and_logged_without_data(capsys: pytest.CaptureFixtu
     from tacit.collect import monitoring
 
     monitoring.set_up("json")
-    answer = ask(app(ResponseSink(KeyError(RIGHT["key"]))), "POST", POST, json=RIGHT)
+    answer = ask(app(KeyError(RIGHT["key"])), "POST", POST, json=RIGHT)
     assert problem(answer) == (500, "fault")
     logged = capsys.readouterr().err
     assert json.loads(logged)["kind"] == "KeyError"

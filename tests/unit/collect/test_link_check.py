@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.collect.app import AppConfig, application
+from tacit.collect.app import Application, Service
 from tacit.collect.limits import AddressRateLimit, RateLimit
 from tacit.collect.store import SurveyState
 from tests.support.asking import ask, place
@@ -20,24 +20,28 @@ LINK = place(SURVEY, "link")
 USABLE = "a" * 22
 
 
-class Unused:
+class Unused(Service):
     """Links of which one is unused, and what it was asked."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+    def __init__(
+        self, known: SurveyState | None = None, usable: bool | None = True, **parts: Any
+    ) -> None:
+        super().__init__(**{"surveys": [SURVEY]} | parts)
+        self.known, self.usable, self.asked = known, usable, list[tuple[str, str]]()
 
     async def submit(self, response: Any) -> Any:
         raise AssertionError("nothing is stored")
 
-    async def usable(self, survey: str, token: str) -> bool | None:
+    async def state(self, survey: str) -> SurveyState | None:
+        return self.known
+
+    async def link_usable(self, survey: str, token: str) -> bool | None:
         self.asked.append((survey, token))
-        return token == USABLE
+        return self.usable and token == USABLE
 
 
-def app(links: Unused | None = None, **parts: Any) -> Any:
-    links = links or Unused()
-    surveys = parts.pop("surveys", [SURVEY])
-    return application(AppConfig(surveys, links, link_usable=links.usable, **parts))
+def app(**parts: Any) -> Application:
+    return Application(Unused(**parts))
 
 
 def checked(token: Any, made: Any = None) -> httpx.Response:
@@ -61,29 +65,23 @@ def test_the_answer_does_not_show_in_its_length() -> None:
 
 
 def test_a_survey_that_takes_no_answers_says_so_and_asks_nothing() -> None:
-    async def closed(survey: str) -> SurveyState:
-        return SurveyState(False, 0, 1, 1)
-
-    links = Unused()
+    closed = SurveyState(False, 0, 1, 1)
     over = published(access="invited", closes="2001-03-31")
     early = published(access="invited", opens="2999-03-31")
     for survey, parts, told in (
-        (SURVEY, {"state": closed}, "closed"),
+        (SURVEY, {"known": closed}, "closed"),
         (over, {"today": lambda: date(2027, 3, 31)}, "closed"),
         (early, {"today": lambda: date(2027, 3, 31)}, "not-yet-open"),
     ):
-        made = app(links, surveys=[survey], **parts)
+        links = Unused(surveys=[survey], **parts)
+        made = Application(links)
         answer = ask(made, "POST", place(survey, "link"), json={"token": USABLE})
         assert (answer.status_code, answer.json()["type"]) == (403, told)
-    assert links.asked == []
+        assert links.asked == []
 
 
 def test_a_database_that_does_not_answer_does_not_make_a_link_look_used() -> None:
-    async def silent(survey: str, token: str) -> bool | None:
-        return None
-
-    made = application(AppConfig([SURVEY], Unused(), link_usable=silent))
-    assert checked(USABLE, made).status_code == 503
+    assert checked(USABLE, app(usable=None)).status_code == 503
 
 
 @pytest.mark.parametrize(
@@ -92,7 +90,7 @@ def test_a_database_that_does_not_answer_does_not_make_a_link_look_used() -> Non
 def test_what_is_not_a_token_is_not_looked_up(body: bytes) -> None:
     links = Unused()
     answer = ask(
-        app(links), "POST", LINK, content=body, headers={"content-type": "application/json"}
+        Application(links), "POST", LINK, content=body, headers={"content-type": "application/json"}
     )
     assert answer.status_code in (400, 413)
     assert links.asked == []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import httpx
 import pytest
 
-from tacit.collect.app import LOOK_SECONDS, AppConfig, application
-from tacit.collect.server import DiscardingSink
+from tacit.collect.app import LOOK_SECONDS, Application, Service
 from tacit.survey import Published
 from tests.support.asking import place, submission
 from tests.support.published import published
@@ -17,16 +16,17 @@ from tests.support.published import published
 OLD, NEW = published(), published(title="Published later")
 
 
-class Database:
+class Database(Service):
     """Surveys that may be added, and how often somebody looked."""
 
-    def __init__(self, *surveys: Published) -> None:
-        self.surveys, self.looks = list(surveys), 0
+    def __init__(self, *stored: Published) -> None:
+        super().__init__([OLD])
+        self.stored, self.looks = list(stored), 0
 
-    async def __call__(self, known: Collection[str]) -> Sequence[Published]:
+    async def newer(self) -> Sequence[Published]:
         self.looks += 1
         await asyncio.sleep(0)
-        return [one for one in self.surveys if one.survey.fingerprint not in known]
+        return [survey for survey in self.stored if survey not in self.surveys]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def statuses(database: Database, *paths: str, together: bool = False) -> list[int]:
-    app = application(AppConfig([OLD], DiscardingSink(), newer=database))
+    app = Application(database)
 
     async def ask() -> list[int]:
         transport = httpx.ASGITransport(app)
@@ -59,7 +59,7 @@ def test_a_survey_that_was_published_later_is_served(end: str, clock: list[float
 
 
 def test_it_accepts_records_at_once(clock: list[float]) -> None:
-    app = application(AppConfig([OLD], DiscardingSink(), newer=Database(NEW)))
+    app = Application(Database(NEW))
 
     async def send() -> int:
         async with httpx.AsyncClient(
@@ -93,14 +93,14 @@ def test_requests_that_arrive_together_wait_for_one_look(clock: list[float]) -> 
 
 def test_a_survey_is_found_when_the_second_is_over(clock: list[float]) -> None:
     database = Database(OLD)
-    app = application(AppConfig([OLD], DiscardingSink(), newer=database))
+    app = Application(database)
 
     async def ask() -> list[int]:
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://here"
         ) as client:
             found = [(await client.get(place(NEW))).status_code]
-            database.surveys.append(NEW)
+            database.stored.append(NEW)
             found.append((await client.get(place(NEW))).status_code)
             clock[0] += LOOK_SECONDS
             found.append((await client.get(place(NEW))).status_code)
@@ -111,8 +111,8 @@ def test_a_survey_is_found_when_the_second_is_over(clock: list[float]) -> None:
 
 def test_a_database_that_fails_is_asked_again_later(clock: list[float]) -> None:
     class Failing(Database):
-        async def __call__(self, known: Collection[str]) -> Sequence[Published]:
-            await super().__call__(known)
+        async def newer(self) -> Sequence[Published]:
+            await super().newer()
             raise OSError("gone")
 
     database = Failing(OLD)

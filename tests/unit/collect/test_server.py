@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tacit.collect import monitoring
+from tacit.collect.app import Service
 from tacit.collect.http_server import Server, listening
-from tacit.collect.monitoring import Metrics
-from tacit.collect.server import DiscardingSink, RunningService, address
+from tacit.collect.server import RunningService, address
 from tacit.collect.settings import ServiceSettings
 from tacit.collect.store import Outcome, SurveyState
 from tacit.collect.submission import body_limit
@@ -50,8 +50,13 @@ class StoreOf:
 
 
 def collecting(writer: Any = None, store: Any = None, server: Any = None) -> RunningService:
-    own: Any = writer or Writer()
-    return RunningService(store, (SURVEY,), ServiceSettings(queue=5), Metrics(), own, server)
+    return RunningService(
+        surveys=[SURVEY],
+        store=store,
+        writer=writer or Writer(),
+        settings=ServiceSettings(queue=5),
+        server=server,
+    )
 
 
 def test_it_is_ready_unless_something_is_in_the_way() -> None:
@@ -137,9 +142,10 @@ def test_an_ipv6_address_is_written_in_brackets() -> None:
 
 
 def test_a_preview_keeps_nothing() -> None:
-    sink = DiscardingSink()
-    assert asyncio.run(sink.submit(response(SURVEY))) is Outcome.STORED
-    assert vars(sink) == {}
+    service = Service([SURVEY])
+    before = repr(service)
+    assert asyncio.run(service.submit(response(SURVEY))) is Outcome.STORED
+    assert repr(service) == before
 
 
 @pytest.mark.slow
@@ -186,21 +192,21 @@ def test_a_survey_that_was_published_later_is_served_with_its_size_of_bodies(
     new, server = published(title="Later"), ServerOf()
     store = StoreWithNew((new,))
     service = collecting(store=store, server=server)
-    assert asyncio.run(service.newer({"known"})) == (new,)
-    assert store.asked == [{"known"}]
+    assert asyncio.run(service.newer()) == (new,)
+    assert store.asked == [[SURVEY.survey.fingerprint]]
     assert server.size == body_limit(new)
-    assert service.surveys == (SURVEY, new)
+    assert service.surveys == [SURVEY, new]
     assert json.loads(capsys.readouterr().err)["event"] == "new-survey"
 
 
 def test_no_survey_is_new_while_the_database_fails(capsys: pytest.CaptureFixture[str]) -> None:
     monitoring.set_up("json")
     store = StoreWithNew((SURVEY,))
-    assert asyncio.run(collecting(Writer(ready=False), store).newer(set())) == ()
+    assert asyncio.run(collecting(Writer(ready=False), store).newer()) == ()
     assert store.asked == []
     failing = collecting(store=StoreWithNew(FileError("version 9: upgrade tacit")))
     for _ in range(3):
-        assert asyncio.run(failing.newer(set())) == ()
+        assert asyncio.run(failing.newer()) == ()
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert [(line["event"], line["why"]) for line in lines] == [
         ("new-survey-not-read", "version 9: upgrade tacit")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import date
 from typing import Any
 
 import pytest
 
-from tacit.collect.http import CLOSED, NOT_YET_OPEN, Refused
+from tacit.collect.http import Refused
 from tacit.collect.store import packed
 from tacit.collect.submission import SubmissionValidator
 from tacit.errors import TacitError
@@ -176,13 +175,6 @@ def test_no_answer_repeats_what_was_sent() -> None:
         with pytest.raises(Refused) as refused:
             SubmissionValidator(SURVEY).validate(json.dumps(body).encode())
         assert marked.encode() not in refused.value.response.body
-
-
-def test_days_are_inclusive() -> None:
-    validator = SubmissionValidator(published(opens="2027-03-01", closes="2027-03-31"))
-    days = [date(2027, *day) for day in ((2, 28), (3, 1), (3, 31), (4, 1))]
-    assert [validator.problem(None, day) for day in days] == [NOT_YET_OPEN, None, None, CLOSED]
-    assert SubmissionValidator(SURVEY).problem(None, date(1999, 1, 1)) is None
 
 
 def hostile(category: str) -> Published:
