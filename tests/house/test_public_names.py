@@ -156,6 +156,7 @@ PROMISED_OF_SAMPLING = {
 
 PROMISED_OF_REGRESSION = {
     "LinearResult",
+    "Factors",
     "LogitResult",
     "MarginalEffects",
     "correlation",

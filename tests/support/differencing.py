@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -336,9 +336,7 @@ class Viewer:
         Each one leaves out records of its own that are drawn at random, so that what it tells of
         the groups is known up to them.
         """
-        schema = self.survey.design.schema
-        outcomes = [name for name in self.figures.names if schema[name].size == 2]
-        for outcome in outcomes:
+        for outcome in self.figures.names:
             others = [name for name in self.figures.names if name != outcome]
             for chosen in (*combinations(others, 1), *combinations(others, 2)):
                 query = urlencode([("outcome", outcome), *(("with", name) for name in chosen)])
@@ -351,11 +349,10 @@ class Viewer:
                 assert fit["left_out"] >= SMALLEST_GROUP
                 for name in chosen:
                     groups = [term for term in fit["terms"] if term["name"] == name]
-                    for group in {*(t["label"] for t in groups), *(t["against"] for t in groups)}:
-                        key = (records, outcome, *chosen, name, group)
-                        self.figures.add_left_out(
-                            records, {name: group, outcome: fit["answer"]}, key
-                        )
+                    labels = {*(t["label"] for t in groups), *(t["against"] for t in groups)}
+                    for group, one in product(labels, fit["answers"]):
+                        key = (records, outcome, *chosen, name, group, one)
+                        self.figures.add_left_out(records, {name: group, outcome: one}, key)
 
     def _models(self, path: str) -> None:
         listed = self.browser.get(path.rpartition("/")[0]).json()["models"]

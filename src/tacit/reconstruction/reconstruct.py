@@ -128,9 +128,10 @@ class Reconstruction(TabularResult):
     def _probability(self, event: Condition) -> Estimate:
         """Probability of an event, among the records that have answers to its attributes."""
         answered = self._answered(event.names)
-        if not tables.has_zeros(self.design, event.names, self._answered_by_all):
+        if not tables.has_zeros(self.design, event.names, self.answered_by_all):
             events = events_of(self.design, [event])
-            share = event_probability(answered._report_weights, events, f"P({event.text})")
+            reports = answered._reports_of(event.names)
+            share = event_probability(reports, events, f"P({event.text})")
             share = self._with_fit(share, event.names)
         elif all(len(codes) == 1 for codes in event.codes.values()):
             table = self.table(event.names)
@@ -154,7 +155,7 @@ class Reconstruction(TabularResult):
         if condition is None:
             raise SchemaError(f"{attribute!r} is asked of everybody; use table([{attribute!r}])")
         names = [attribute, *condition.names]
-        zeros = tables.has_zeros(self.design, names, self._answered_by_all)
+        zeros = tables.has_zeros(self.design, names, self.answered_by_all)
         joint, answers = self.table(names if zeros else [attribute]), answers_of(question)
         rows = np.eye(question.size)[[question.code(label) for label in answers]]
         sums = np.repeat(rows, joint.value.size // question.size, axis=1)
@@ -166,7 +167,7 @@ class Reconstruction(TabularResult):
 
         A table then depends on them only if it is a table of their questions.
         """
-        return replace(self, answered=self._answered_by_all.difference(reports))
+        return replace(self, answered=self.answered_by_all.difference(reports))
 
     def bounds(self, event: Mapping[str, Any]) -> ShareBounds:
         """The least and the largest probability of an event that missing answers allow."""
@@ -271,8 +272,9 @@ class Reconstruction(TabularResult):
 
     def _records(self, condition: Condition) -> Array:
         """How many records meet a condition on undisguised attributes."""
-        weights = share_functions.condition_weights(self._report_weights, [condition])[:, 0]
-        return np.asarray(self.patterns.counts @ weights)
+        reports = self._reports_of(condition.names)
+        weights = share_functions.condition_weights(reports, [condition])[:, 0]
+        return np.asarray(reports.patterns.counts @ weights)
 
     def _joint(
         self, conditions: list[Condition], axes: tuple[Attribute, ...], parts: bool = False
@@ -282,11 +284,11 @@ class Reconstruction(TabularResult):
         sums = np.eye(max(2, len(conditions)), len(conditions))  # an attribute has two categories
         if parts:
             sums[range(1, len(sums), 2), range(0, len(sums), 2)] = -1
-        if tables.has_zeros(self.design, names, self._answered_by_all):
+        if tables.has_zeros(self.design, names, self.answered_by_all):
             cells = [share_functions.condition_cells(self.design, names, c) for c in conditions]
             joint = tables.sums_of_cells(self.table(names), sums @ np.stack(cells), axes, "")
         else:
-            reports = self._answered(names)._report_weights
+            reports = self._answered(names)._reports_of(names)
             joint = share_functions.sums_of_conditions(reports, conditions, sums, axes)
         return self._with_fit(joint, names)
 
@@ -296,7 +298,7 @@ class Reconstruction(TabularResult):
         problem = self._problem(names)
         name = f"E[{getattr(h, '__name__', 'h')}({', '.join(names)})]".replace("<lambda>", "h")
         values = tables.tabulate(h, problem.attributes)
-        if tables.has_zeros(self.design, names, self._answered_by_all):
+        if tables.has_zeros(self.design, names, self.answered_by_all):
             mean = tables.mean_of_cells(self.table(names), values, name)
         else:
             mean = tables.expectation(problem, values, name)
@@ -450,12 +452,12 @@ class Reconstruction(TabularResult):
         reports = self.design.channel(self.design.jointly_reported(names)).reported.names
         if reports not in self._complete:
             self._complete[reports] = Reconstruction(
-                self.patterns.complete(reports), self.design, self._answered_by_all.union(reports)
+                self.patterns.complete(reports), self.design, self.answered_by_all.union(reports)
             )
         return self._complete[reports]
 
     @cached_property
-    def _answered_by_all(self) -> frozenset[str]:
+    def answered_by_all(self) -> frozenset[str]:
         """The reports that every record has."""
         if self.answered is not None:
             return self.answered
@@ -474,6 +476,21 @@ class Reconstruction(TabularResult):
     def _report_weights(self) -> ReportWeights:
         return ReportWeights(self.patterns, self.design)
 
+    def _reports_of(self, names: Sequence[str]) -> ReportWeights:
+        """The reports that say something about these attributes, each combination of them once."""
+        channel = self.design.channel(self.design.jointly_reported(names))
+        reports, n_cells = channel.reported.names, math.prod(channel.reported.sizes)
+        if self.patterns.sample is not None or n_cells >= len(self.patterns):
+            return self._report_weights
+        if reports not in self._few_reports:
+            self._few_reports[reports] = ReportWeights(self.patterns.only(reports), self.design)
+        return self._few_reports[reports]
+
+    @cached_property
+    def _few_reports(self) -> dict[tuple[str, ...], ReportWeights]:
+        """Reports of some attributes, by their names."""
+        return {}
+
     @cached_property
     def _problems(self) -> dict[tuple[tuple[str, ...], int], TableProblem]:
         """Problems of small tables, kept with their inverses for further questions."""
@@ -483,7 +500,7 @@ class Reconstruction(TabularResult):
         """The problem of a table; `with_others` of their chains, which report on them too."""
         names, n_requested = self.design.jointly_reported(attributes), len(attributes)
         if with_others:
-            names = tables.with_chains(self.design, names, self._answered_by_all)
+            names = tables.with_chains(self.design, names, self.answered_by_all)
         if (names, n_requested) in self._problems:
             return self._problems[names, n_requested]
         channel = self.design.channel(names)

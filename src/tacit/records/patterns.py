@@ -204,11 +204,23 @@ class PatternTable:
         """The table of these attributes of the records, in the order of the names."""
         if self.engine is not None:
             return self.engine.patterns(names)
-        codes = self.patterns[:, _columns(self.schema, names)]
-        schema = self.schema.subset(names)
+        columns, schema = _columns(self.schema, names), self.schema.subset(names)
         if self.sample is not None:
-            return PatternTable.of_sample(schema, codes, self.sample)
+            return PatternTable.of_sample(schema, self.patterns[:, columns], self.sample)
+        if math.prod(schema.sizes) <= keys.ALWAYS_DENSE:
+            table = self.marginal(names)
+            cells = np.argwhere(table)
+            codes = np.asarray(cells, keys.smallest(max(schema.sizes)), order="F")
+            return PatternTable(schema, codes, table[tuple(cells.T)])
+        codes = self.patterns[:, columns]
         return PatternTable(schema, *keys.distinct(codes, schema.sizes, self.counts))
+
+    def only(self, names: Sequence[str]) -> PatternTable:
+        """All records, with their answers to these attributes and the code 0 for all others."""
+        part = self.subset(names)
+        codes = np.zeros((len(part), len(self.schema)), self.patterns.dtype, order="F")
+        codes[:, _columns(self.schema, names)] = part.patterns
+        return PatternTable(self.schema, codes, part.counts)
 
     def __add__(self, other: PatternTable) -> PatternTable:
         """The table of the records of both: files are counted batch by batch."""

@@ -2,8 +2,10 @@
 
 from tacit.regression.linear import LinearResult, correlation, linear
 from tacit.regression.logit import LogitResult, MarginalEffects, logit
+from tacit.regression.terms import Factors
 
 __all__ = [
+    "Factors",
     "LinearResult",
     "LogitResult",
     "MarginalEffects",

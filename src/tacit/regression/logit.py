@@ -264,8 +264,9 @@ class LogitRegression(Regression):
         `formula` is a text such as "smokes ~ age + C(region)"; it needs the extra `formula`. Its
         names are attributes of the design or other columns of `reported`: a data frame, the path of
         a CSV or Parquet file, or what `reconstruct` takes, of which only the distinct rows are
-        fetched. To do without formulas, give the name of the outcome alone and `covariates`: an
-        array of records x covariates, or a mapping of names to columns; no constant is added.
+        fetched. To do without formulas, give the name of the outcome alone and `covariates`:
+        `Factors`, or an array of records x covariates, or a mapping of names to columns; to these
+        no constant is added.
 
         `ordered` fits proportional odds. `robust` gives sandwich standard errors. `weights`,
         `strata`, `clusters` and `errors` say how people were sampled, as in `reconstruct`; `fpc` is

@@ -19,7 +19,15 @@ from tacit.reconstruction.tables import TableProblem
 from tacit.records.sample import SampleRows
 from tacit.regression import data
 from tacit.regression.data import Column, SourceRows
-from tacit.regression.terms import MatrixTerms, ModelTerms, formula_terms, matrix_terms, parsed
+from tacit.regression.terms import (
+    Factors,
+    MatrixTerms,
+    ModelTerms,
+    factor_text,
+    formula_terms,
+    matrix_terms,
+    parsed,
+)
 
 #: Entries of the channel of the reports that are used together.
 MAX_ENTRIES = 2**22
@@ -291,10 +299,10 @@ class Regression(Sampling):
         check_design(design)
         source = data.source_of(self.reported, design)
         allowed = [*design.schema.names, *source.columns]
-        if self.covariates is not None:
-            if formula not in allowed:
-                remedy = "; with covariates= give its name alone"
-                raise DataError(unknown("outcome", formula, allowed, remedy))
+        if self.covariates is not None and formula not in allowed:
+            remedy = "; with covariates= give its name alone"
+            raise DataError(unknown("outcome", formula, allowed, remedy))
+        if self.covariates is not None and not isinstance(self.covariates, Factors):
             records = RegressionRecords(data.rows_of(source, [formula], self), design, self)
             if isinstance(source, data.EngineSource) or source.counts is not None:
                 raise DataError(
@@ -302,7 +310,10 @@ class Regression(Sampling):
                 )
             return _from_matrix(formula, records, matrix_terms(self.covariates))
         disguised = [name for name in design.schema.names if not design.is_exact(name)]
-        text = parsed(formula, allowed, disguised)
+        if self.covariates is None:
+            text = parsed(formula, allowed, disguised)
+        else:
+            text = factor_text(formula, self.covariates, allowed)
         rows = data.rows_of(source, [text.outcome, *text.names], self)
         records = RegressionRecords(rows, design, self)
         plain = {name: records.column(name) for name in text.names if name not in disguised}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m|[⧛⧚]")
 
 @dataclass(frozen=True, eq=False)
 class FormulaText:
-    """The outcome, the right side as formulaic has it, and the names that it uses.
+    """The outcome, the right side as formulaic has it or as factors, and the names that it uses.
 
     `categories` are those that it uses as C(name) only; `offsets` are terms such as offset(name).
     `learns` says whether a transform such as center() learns from the records.
@@ -212,23 +212,79 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
     return MatrixTerms(names, matrix)
 
 
+@dataclass(frozen=True)
+class Factors:
+    """Categorical predictors with their reference categories, instead of a formula.
+
+    Each category but the reference has a coefficient; an interaction has one per pair of these.
+
+    >>> Factors({"site": "north", "age": "18-29"}, [("site", "age")]).interactions
+    [('site', 'age')]
+    """
+
+    references: Mapping[str, Label]
+    interactions: Sequence[tuple[str, str]] = ()
+
+    def coded(self, columns: Mapping[str, Column], intercept: bool) -> tuple[list[str], Array]:
+        """The names and the model matrix of these columns."""
+        dummies = {name: self._dummies(name, columns[name]) for name in self.references}
+        parts = [*dummies.values()]
+        for pair in self.interactions:
+            if len({*pair}) < 2 or not {*pair} <= dummies.keys():
+                raise DataError(f"an interaction is of two different predictors, got {pair!r}")
+            (first, left), (second, right) = (dummies[name] for name in pair)
+            products = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+            parts.append(([f"{a}:{b}" for a in first for b in second], products))
+        if intercept:
+            parts.insert(0, ([INTERCEPT], np.ones((len(parts[0][1]), 1))))
+        names = [name for part_names, _ in parts for name in part_names]
+        return names, np.ascontiguousarray(np.concatenate([part for _, part in parts], axis=1))
+
+    def _dummies(self, name: str, column: Column) -> tuple[list[str], Array]:
+        categories = as_categories(column).categories
+        reference = self.references[name]
+        if reference not in categories:
+            raise DataError(unknown("reference", reference, categories, f" of {name!r}"))
+        others = [code for code, label in enumerate(categories) if label != reference]
+        codes = np.asarray(as_categories(column).codes, np.intp)
+        names = [f"{name}[T.{categories[code]}]" for code in others]
+        return names, np.eye(len(categories))[:, others][codes]
+
+
+def factor_text(outcome: str, factors: Factors, available: Collection[str]) -> FormulaText:
+    """Factors as the right side of a formula."""
+    names = tuple(factors.references)
+    if not names:
+        raise DataError("factors need at least one predictor")
+    for name in names:
+        if name not in available:
+            raise DataError(unknown("predictor", name, available))
+    if outcome in names:
+        raise DataError(f"{outcome!r} is the outcome and a predictor")
+    return FormulaText(outcome, factors, names, frozenset(names), frozenset(), False)
+
+
+#: The model matrix of columns of so many records.
+MatrixOf = Callable[[Mapping[str, Column], int], Array]
+
+
 @dataclass(frozen=True, eq=False)
 class FormulaTerms:
-    """The right side of a formula; a cell fixes the answers to the disguised predictors."""
+    """The right side of a formula, or factors.
 
-    spec: Any
+    A cell fixes the answers to the disguised predictors. Marginal effects of categories are against
+    the `references`, or else the first.
+    """
+
+    matrix_of: MatrixOf
     names: tuple[str, ...]
     columns: dict[str, Column]
     disguised: tuple[Attribute, ...]
     n_records: int
-    shown: tuple[int, ...]
-    offsets: tuple[int, ...]
+    #: Whether the last column of the matrices is an offset, which has no name.
+    has_offset: bool
     first: Array
-
-    @property
-    def has_offset(self) -> bool:
-        """Whether the last column of the matrices is an offset, which has no name."""
-        return bool(self.offsets)
+    references: Mapping[str, Label]
 
     def matrices(self) -> tuple[Array, ...]:
         """The model matrix of the records, for each cell of the disguised predictors."""
@@ -240,15 +296,12 @@ class FormulaTerms:
 
     def _matrices(self, changed: dict[str, Column], skipped: int = 0) -> tuple[Array, ...]:
         """A matrix per cell, with columns that are `changed` in all of them."""
-        n, fixed = self.n_records, _series(self.columns | changed)
+        n, fixed = self.n_records, self.columns | changed
         cells = itertools.product(*(range(a.size) for a in self.disguised))
         return tuple(
-            self._matrix(_constants(self.disguised, cell, n) | fixed, n)
+            self.matrix_of(_constants(self.disguised, cell, n) | fixed, n)
             for cell in itertools.islice(cells, skipped, None)
         )
-
-    def _matrix(self, columns: dict[str, Any], n_records: int) -> Array:
-        return _shown(_materialised(self.spec, columns, n_records)[1], self.shown, self.offsets)
 
     def new_matrix(self, true: Any) -> Array:
         """The model matrix of other records, whose true answers are known."""
@@ -263,7 +316,7 @@ class FormulaTerms:
         for attribute in self.disguised:
             codes = encode(true, Schema([attribute]))[:, 0]
             columns[attribute.name] = CategoryColumn(attribute.categories, codes.astype(np.intp))
-        return self._matrix(_series(columns), len(frame))
+        return self.matrix_of(columns, len(frame))
 
     def changes(self) -> Iterator[Change]:
         """What marginal effects compare, one after the other: each has copies of all records."""
@@ -284,12 +337,19 @@ class FormulaTerms:
             yield Change(name, before, after, 2 * step)
 
     def _differences(self, name: str, categories: tuple[Label, ...]) -> Iterator[Change]:
-        """Every category against the first, if everybody had the one or the other."""
-        codes = (np.full(self.n_records, code) for code in range(len(categories)))
-        same = (self._matrices({name: CategoryColumn(categories, column)}) for column in codes)
-        first = next(same)
-        for label, matrices in zip(categories[1:], same, strict=True):
-            yield Change(f"{name}[T.{label}]", first, matrices)
+        """Every category against the reference, if everybody had the one or the other."""
+        reference = self.references.get(name, categories[0])
+        before = self._all_alike(name, categories, reference)
+        for label in categories:
+            if label != reference:
+                after = self._all_alike(name, categories, label)
+                yield Change(f"{name}[T.{label}]", before, after)
+
+    def _all_alike(
+        self, name: str, categories: tuple[Label, ...], label: Label
+    ) -> tuple[Array, ...]:
+        codes = np.full(self.n_records, categories.index(label))
+        return self._matrices({name: CategoryColumn(categories, codes)})
 
 
 #: Named columns of a model matrix; one matrix per cell of the disguised predictors.
@@ -304,14 +364,20 @@ def formula_terms(
     intercept: bool,
     counts: Array | None,
 ) -> FormulaTerms:
-    """The terms of a formula; an ordered model has cut points instead of an intercept.
+    """The terms of a formula or factors; an ordered model has cut points, no intercept.
 
     `counts` says how many records each row stands for, if rows were counted.
     """
-    first = _series(columns) | _constants(disguised, (0,) * len(disguised), n_records)
+    first = columns | _constants(disguised, (0,) * len(disguised), n_records)
+    if isinstance(text.right, Factors):
+        factors = text.right
+        names, matrix = factors.coded(first, intercept)
+        matrix_of: MatrixOf = partial(_factor_matrix, factors, intercept)
+        given = tuple(names), columns, disguised, n_records, False, matrix, factors.references
+        return FormulaTerms(matrix_of, *given)
     spec = text.right
     if text.learns and counts is not None:
-        spec = _learnt(spec, first, counts)
+        spec = _learnt(spec, _series(first), counts)
     spec, matrix = _materialised(spec, first, n_records)
     names = [str(name) for name in spec.column_names]
     offsets = tuple(i for i, name in enumerate(names) if name in text.offsets)
@@ -320,8 +386,26 @@ def formula_terms(
     )
     if not shown:
         raise DataError("the formula has no covariates")
+
     titles, matrix = tuple(names[i] for i in shown), _shown(matrix, shown, offsets)
-    return FormulaTerms(spec, titles, columns, disguised, n_records, shown, offsets, matrix)
+    matrix_of, has_offset = partial(_formula_matrix, spec, shown, offsets), bool(offsets)
+    return FormulaTerms(matrix_of, titles, columns, disguised, n_records, has_offset, matrix, {})
+
+
+def _factor_matrix(
+    factors: Factors, intercept: bool, columns: Mapping[str, Column], _: int
+) -> Array:
+    return factors.coded(columns, intercept)[1]
+
+
+def _formula_matrix(
+    spec: Any,
+    shown: Sequence[int],
+    offsets: Sequence[int],
+    columns: Mapping[str, Column],
+    n_records: int,
+) -> Array:
+    return _shown(_materialised(spec, columns, n_records)[1], shown, offsets)
 
 
 def _shown(matrix: Array, shown: Sequence[int], offsets: Sequence[int]) -> Array:
@@ -342,10 +426,15 @@ def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
         )
     repeated = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
     records = {name: column[repeated] for name, column in columns.items()}
-    return _materialised(spec, records, total)[0]
+    return _computed(spec, records, total)[0]
 
 
-def _materialised(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
+def _materialised(spec: Any, columns: Mapping[str, Column], n: int) -> tuple[Any, Array]:
+    """The specification and the matrix of these columns."""
+    return _computed(spec, _series(columns), n)
+
+
+def _computed(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
     """The specification and the matrix of these columns."""
     import pandas as pd
     from formulaic.errors import DataMismatchWarning, FormulaicError
@@ -389,11 +478,10 @@ def _series(columns: Mapping[str, Column]) -> dict[str, Any]:
 
 def _constants(
     disguised: Sequence[Attribute], cell: Sequence[int], n_records: int
-) -> dict[str, Any]:
+) -> dict[str, Column]:
     """Every record with the same answers to the disguised predictors."""
     answers = zip(disguised, cell, strict=True)
-    same = {a.name: CategoryColumn(a.categories, np.full(n_records, code)) for a, code in answers}
-    return _series(same)
+    return {a.name: CategoryColumn(a.categories, np.full(n_records, code)) for a, code in answers}
 
 
 def _like(frame: Any, name: str, fitted: Column) -> Column:

@@ -64,10 +64,11 @@ def survey_table(visit: PageVisit) -> Answer:
 
 
 def survey_regression(visit: PageVisit) -> Answer:
-    """A logit of a question with two answers on others: odds ratios and average effects.
+    """A logit of a question on others: odds ratios and average effects.
 
     The parameter `with` names a predictor and may be repeated, `ref.QUESTION` its reference group;
-    `first` and `second` name an interaction. Answers are merged as in tables.
+    `first` and `second` name an interaction. Answers are merged as in tables. An outcome with more
+    than two answers is `ordered` or `unordered`, by `kind` or as the question is.
     """
     release, fields = visit.comparable_release(), visit.request.query_params
     request = request_of_form(visit.survey, fields, fields.getlist("with"))
@@ -220,7 +221,7 @@ ROUTES = (
     PageRoute(
         *("GET", f"{_SURVEY}/regression", Role.VIEWER, survey_regression, "Regression"),
         query=("outcome", "with"),
-        optional=("first", "second"),
+        optional=("first", "second", "kind"),
     ),
     PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
     PageRoute("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
@@ -270,7 +271,6 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("statistic", "p", "width", "power", "epsilon"), _SHARE),
     **dict.fromkeys(("odds_ratio", "pvalue", "estimate", "stderr"), _NUMBER),
     **dict.fromkeys(("log_likelihood", "aic"), _NUMBER),
-    **dict.fromkeys(("points", "points_low", "points_high"), _SHARE),
     **dict.fromkeys(("effective", "level", "min_support", "min_confidence"), _NUMBER),
     **dict.fromkeys(("max_depth", "classes"), _MAYBE_WHOLE),
     **dict.fromkeys(("open", "suppressed"), _FLAG),
@@ -329,13 +329,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         | {"description": "None if a cell is suppressed."},
     ),
     "Regression": _object(
-        "outcome answer formula records left_out log_likelihood aic warnings",
+        "outcome kind records left_out log_likelihood aic warnings",
+        answers=_list(_TEXT),
         terms=_list(
             _object(
-                "name label against odds_ratio low high pvalue points points_low points_high "
-                "coefficient estimate stderr"
+                "name label against answer odds_ratio low high pvalue coefficient estimate stderr"
             )
         ),
+        effects=_list(_object("name label against answer difference low high")),
     ),
     "Plan": {
         "description": "As `tacit plan --format json` prints it, with `tradeoff` beside.",

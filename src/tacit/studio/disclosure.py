@@ -28,7 +28,7 @@ from tacit.core.arrays import Array
 from tacit.core.conditions import impossible_cells
 from tacit.errors import DataError
 from tacit.reconstruction import Reconstruction
-from tacit.records import PatternTable
+from tacit.reconstruction.tables import with_chains
 from tacit.studio.release import Release
 
 #: A table of groups shows no group that is estimated to have fewer people than this.
@@ -133,9 +133,9 @@ def answering(release: Release, names: Sequence[str]) -> Release:
 
 
 def _answering(release: Release, names: Sequence[str]) -> Release:
-    counts = release.counts.complete(_reports(release, names))
-    whole = counts.n_records == release.counts.n_records
-    return release if whole else _left_out(release, counts, repr(names))
+    if release.counts.answered(_reports(release, names)).all():
+        return release
+    return _left_out(release, names, repr(names))
 
 
 def sampled_release(release: Release, names: Sequence[str], key: str) -> Release:
@@ -143,23 +143,35 @@ def sampled_release(release: Release, names: Sequence[str], key: str) -> Release
 
     They are drawn at random, but always the same ones for the same `key`.
     """
-    return _left_out(release, release.counts.complete(_reports(release, names)), key)
+    return _left_out(release, sorted(names, key=release.survey.design.schema.index), key)
 
 
-def _left_out(release: Release, counts: PatternTable, key: str) -> Release:
-    whole = release.counts.with_no_answer()
-    seed = hashlib.sha256(key.encode())
-    seed.update(whole.patterns.tobytes())
-    seed.update(whole.counts.tobytes())
-    rng = np.random.default_rng([*seed.digest()])
+def _left_out(release: Release, names: Sequence[str], key: str) -> Release:
+    """Some of the records with answers to these questions, of which others are not kept."""
+    design, answered = release.survey.design, release.reconstruction.answered_by_all
+    chained = with_chains(design, design.jointly_reported(list(names)), answered)
+    used = _reports(release, chained)
+    counts = release.counts.complete(_reports(release, names)).only(used)
+    rng = np.random.default_rng([*_digest(release), *key.encode()])
     more = int(rng.integers(*_LEFT_OUT))
     if counts.n_records <= more:
         raise DataError("too few people answered all of these questions")
     left = rng.multivariate_hypergeometric(
         counts.counts, counts.n_records - more, method="marginals"
     )
-    counts_left = PatternTable(counts.schema, counts.patterns[left > 0], left[left > 0])
-    return Release(release.survey, counts_left)
+    return Release(release.survey, counts.with_counts(left), answered=frozenset(used))
+
+
+def _digest(release: Release) -> bytes:
+    """A number that only the records determine."""
+
+    def digest() -> bytes:
+        whole = release.counts.with_no_answer()
+        made = hashlib.sha256(np.ascontiguousarray(whole.patterns.T).data)
+        made.update(np.ascontiguousarray(whole.counts).data)
+        return made.digest()
+
+    return release.once("digest", digest)
 
 
 def hidden_table(release: Release, names: Sequence[str]) -> Cells:

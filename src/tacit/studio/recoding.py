@@ -53,20 +53,19 @@ def recoding_of_form(
     """The groups that a form asks for.
 
     The field `NAME.K` says what the category with the code K counts as, and `NAME.merged1` names
-    the first merged group. `words` are the texts of the categories.
+    the first merged group, which is where the first of its categories was. `words` are the texts of
+    the categories.
     """
-    merged: dict[str, list[Any]] = {}
-    groups: list[tuple[str, tuple[Any, ...]]] = []
+    parts: dict[Any, list[Any]] = {}
     for code, category in enumerate(attribute.categories):
         chosen = fields.get(f"{attribute.name}.{code}", OWN)
-        if chosen in MERGED:
-            merged.setdefault(chosen, []).append(category)
-        elif chosen != LEFT_OUT:
-            groups.append((words[str(category)], (category,)))
-    for key, categories in merged.items():
+        if chosen != LEFT_OUT:
+            parts.setdefault(chosen if chosen in MERGED else code, []).append(category)
+    groups: list[tuple[str, tuple[Any, ...]]] = []
+    for key, categories in parts.items():
         joined = " or ".join(words[str(category)] for category in categories)
-        label = fields.get(f"{attribute.name}.merged{key}", "").strip()[:100] or joined
-        groups.append((label, tuple(categories)))
+        label = fields.get(f"{attribute.name}.merged{key}", "") if key in MERGED else ""
+        groups.append((label.strip()[:100] or joined, tuple(categories)))
     if len(groups) < 2:
         raise DataError(f"{attribute.name}: keep at least two groups")
     if len({label for label, _ in groups}) < len(groups):

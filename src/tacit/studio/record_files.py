@@ -214,26 +214,32 @@ def r_script(survey: Published, file: str, kind: str, labels: bool = False) -> s
     Factors have the questions as labels. What only tacit estimates is named in a comment: questions
     that are disguised together, and those that depend on each other.
     """
-    variables = labelled_variables(survey)
+    lines, variables = r_records(survey, file, kind, labels), labelled_variables(survey)
+    return "\n".join([*lines, "", *_r_estimates(survey, variables)]) + "\n"
+
+
+def r_records(survey: Published, file: str, kind: str, labels: bool = False) -> list[str]:
+    """Lines of R that read a file of records as factors."""
     lines = ["# Reported (disguised) records: counting them does not estimate true answers."]
     if kind in (SPSS, STATA):
         read = "read_sav" if kind == SPSS else "read_dta"
-        lines += ["library(haven)", f"records <- as.data.frame(as_factor({read}({_r(file)})))"]
-        return "\n".join([*lines, "", *_r_estimates(survey, variables)]) + "\n"
+        read_file = f"{read}({r_text(file)})"
+        return [*lines, "library(haven)", f"records <- as.data.frame(as_factor({read_file}))"]
     if kind == ".parquet":
-        lines += ["library(arrow)", f"records <- as.data.frame(read_parquet({_r(file)}))"]
+        lines += ["library(arrow)", f"records <- as.data.frame(read_parquet({r_text(file)}))"]
     else:
         options = 'check.names = FALSE, colClasses = "character", na.strings = character()'
-        lines.append(f'records <- read.csv({_r(file)}, encoding = "UTF-8", {options})')
+        lines.append(f'records <- read.csv({r_text(file)}, encoding = "UTF-8", {options})')
+    variables = labelled_variables(survey)
     for position, variable in enumerate(variables, start=1):
         texts = variable.labels if labels else variable.categories
         cells = map(safe_cell, texts) if kind != ".parquet" else texts
         unique = dict.fromkeys(cells)
         column = f"records[[{position}]]"
-        lines.append(f"{column} <- factor({column}, levels = c({_list(unique)}))")
-        lines.append(f'attr({column}, "label") <- {_r(variable.text)}')
-    lines.append(f"names(records) <- c({_list(variable.name for variable in variables)})")
-    return "\n".join([*lines, "", *_r_estimates(survey, variables)]) + "\n"
+        lines.append(f"{column} <- factor({column}, levels = c({r_list(unique)}))")
+        lines.append(f'attr({column}, "label") <- {r_text(variable.text)}')
+    lines.append(f"names(records) <- c({r_list(variable.name for variable in variables)})")
+    return lines
 
 
 def _r_estimates(survey: Published, variables: Sequence[LabelledVariable]) -> list[str]:
@@ -241,8 +247,8 @@ def _r_estimates(survey: Published, variables: Sequence[LabelledVariable]) -> li
     positions = {variable.name: k for k, variable in enumerate(variables, start=1)}
     matrices, others = _matrices(survey)
     calls = [
-        f"estimate(records[[{positions[name]}]], matrix(c({_numbers(matrix.T, ', ')}), "
-        f"{len(matrix)}), {_r(name)})"
+        f"estimate(records[[{positions[name]}]], matrix(c({number_list(matrix.T)}), "
+        f"{len(matrix)}), {r_text(name)})"
         for name, matrix in matrices.items()
     ]
     functions = files("tacit.studio").joinpath("estimate.R").read_text(encoding="utf-8")
@@ -267,8 +273,9 @@ def _matrices(survey: Published) -> tuple[dict[str, Array], list[str]]:
     return matrices, others
 
 
-def _numbers(matrix: Array, between: str) -> str:
-    return between.join(repr(float(number)) for number in matrix.ravel())
+def number_list(matrix: Array) -> str:
+    """Exact numbers."""
+    return ", ".join(repr(float(number)) for number in matrix.ravel())
 
 
 def python_script(survey: Published) -> str:
@@ -319,7 +326,7 @@ def stata_script(survey: Published) -> str:
         "end",
     ]
     for name, matrix in matrices.items():
-        rows = " \\ ".join(_numbers(row, ", ") for row in matrix)
+        rows = " \\ ".join(number_list(row) for row in matrix)
         lines.append(f'mata: tacit_estimate("{short[name]}", ({rows}))')
     return "\n".join(lines) + "\n"
 
@@ -343,10 +350,11 @@ def _markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def _r(text: str) -> str:
+def r_text(text: str) -> str:
     """A string of R."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _list(texts: Iterable[str]) -> str:
-    return ", ".join(map(_r, texts))
+def r_list(texts: Iterable[str]) -> str:
+    """Strings of R."""
+    return ", ".join(map(r_text, texts))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tacit.errors import DataError
+from tacit.errors import DataError, unknown
+from tacit.output.table import Table
 from tacit.studio.charts import ratio_text
 from tacit.studio.disclosure import (
     SMALLEST_GROUP,
@@ -20,52 +18,93 @@ from tacit.studio.disclosure import (
     sampled_release,
     why_hidden,
 )
-from tacit.studio.recoding import Recoding, column_name, recoded, recodings_of_form
+from tacit.studio.recoding import Recoding, Words, column_name, recoded, recodings_of_form
 from tacit.studio.release import Release
+from tacit.studio.results import question_of
 from tacit.survey import Published
 
 if TYPE_CHECKING:
+    from tacit.regression import Factors
     from tacit.regression.logit import LogitResult
 
 #: Predictors of a model, and groups of each.
 MOST_PREDICTORS, MOST_GROUPS = 8, 12
-_Z = 1.959963984540054
-#: An average effect with its limits; none for an interaction.
-Points = tuple[float | None, float | None, float | None]
+#: Kinds of models, and what a form chooses from: of two answers both are the same.
+ORDERED, UNORDERED = "ordered", "unordered"
+KINDS = {
+    ORDERED: "ordered answers: the odds of a higher one",
+    UNORDERED: "each answer against the first",
+}
 
 
 @dataclass(frozen=True)
 class RegressionRequest:
     """What a form asks for: the outcome, predictors with their reference groups, an interaction."""
 
-    outcome: str
+    outcome: Recoding
     predictors: tuple[Recoding, ...]
     references: tuple[str, ...]
     interaction: tuple[str, str] | None = None
+    ordered: bool = False
 
     @property
     def reference_of(self) -> dict[str, str]:
         """The reference group of each predictor."""
         return dict(zip((p.name for p in self.predictors), self.references, strict=True))
 
+    @property
+    def names(self) -> list[str]:
+        """All questions, the outcome first."""
+        return [self.outcome.name, *(p.name for p in self.predictors)]
+
+    def changed(self, survey: Published) -> dict[str, Recoding]:
+        """The questions whose groups are not simply the categories."""
+        schema = survey.design.schema
+        both = (self.outcome, *self.predictors)
+        return {p.name: p for p in both if p.name in schema and p.changes(schema[p.name])}
+
+    def column(self, name: str, survey: Published) -> str:
+        """The column of a question, recoded if its groups are."""
+        return column_name(name) if name in self.changed(survey) else name
+
+    def category(self, name: str, label: str, survey: Published) -> Any:
+        """A group as it is in the column of a question."""
+        groups = {p.name: p for p in (self.outcome, *self.predictors)}[name].groups
+        return label if name in self.changed(survey) else dict(groups)[label][0]
+
+    def factors(self, survey: Published) -> Factors:
+        """The predictors as the library takes them."""
+        from tacit.regression import Factors
+
+        references = {
+            self.column(name, survey): self.category(name, label, survey)
+            for name, label in self.reference_of.items()
+        }
+        if self.interaction is None:
+            return Factors(references)
+        first, second = (self.column(name, survey) for name in self.interaction)
+        return Factors(references, [(first, second)])
+
+    def key(self, survey: Published) -> str:
+        """The model without names of groups and references, which change no estimate."""
+        schema = survey.design.schema
+        parts = sorted((p.name, p.codes(schema[p.name])) for p in self.predictors)
+        outcome = self.outcome.name, self.outcome.codes(schema[self.outcome.name])
+        return repr((outcome, parts, sorted(self.interaction or ()), self.ordered))
+
 
 @dataclass(frozen=True)
 class RegressionTerm:
-    """A group of a predictor against its reference: odds ratio and average effect in points.
-
-    An interaction has no effect in points.
-    """
+    """A group of a predictor against its reference: the odds ratio of an answer."""
 
     name: str
     label: str
     against: str
+    answer: str
     odds_ratio: float
     low: float
     high: float
     pvalue: float
-    points: float | None
-    points_low: float | None
-    points_high: float | None
     coefficient: str
     estimate: float
     stderr: float
@@ -75,105 +114,139 @@ class RegressionTerm:
         """Whether the interval of the odds ratio does not contain 1."""
         return not self.low <= 1 <= self.high
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return dict(vars(self))
+
+@dataclass(frozen=True)
+class AverageEffect:
+    """By how much the share of an answer differs between a group and the reference."""
+
+    name: str
+    label: str
+    against: str
+    answer: str
+    difference: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
 class Regression:
-    """A fitted model of a released survey."""
+    """A fitted model of a released survey; interactions have no average effects."""
 
     request: RegressionRequest
-    answer: str
     terms: tuple[RegressionTerm, ...]
+    effects: tuple[AverageEffect, ...]
     n_records: int
     n_left_out: int
-    formula: str
     llf: float
     aic: float
     warnings: tuple[str, ...]
     disguised: tuple[str, ...]
 
     @property
+    def title(self) -> str:
+        """Whose odds these are the ratios of."""
+        answers, name = self.request.outcome.labels, self.request.outcome.name
+        if len(answers) == 2:
+            return f"Odds ratios for {name}: {answers[1]}"
+        if self.request.ordered:
+            return f"Odds ratios for {name}: a higher answer, towards “{answers[-1]}”"
+        return f"Odds ratios for {name}: each answer against “{answers[0]}”"
+
+    @property
     def findings(self) -> list[tuple[str, str]]:
         """A heading and a plain sentence per clear link, then one for those that are not clear."""
-        found = []
-        for term in sorted(self.terms, key=lambda t: t.pvalue):
-            if term.clear:
-                points = ""
-                if term.points is not None:
-                    kind = "more" if term.points > 0 else "fewer"
-                    points = f" On average that is {abs(100 * term.points):.0f} points {kind}."
-                found.append(
-                    (
-                        f"{term.name}: {term.label} against {term.against}.",
-                        f"Other things equal, the odds of “{self.answer}” are "
-                        f"{ratio_text(term.odds_ratio)} times as high ({ratio_text(term.low)} to "
-                        f"{ratio_text(term.high)}).{points}",
-                    )
-                )
-        unclear = list(dict.fromkeys(t.name for t in self.terms if not t.clear))
+        found = [
+            (
+                f"{term.name}: {term.label} against {term.against}.",
+                f"Other things equal, the odds of {self.event(term)} are "
+                f"{ratio_text(term.odds_ratio)} times as high ({ratio_text(term.low)} to "
+                f"{ratio_text(term.high)}).{self._points(term)}",
+            )
+            for term in sorted(self.terms, key=lambda t: t.pvalue)
+            if term.clear
+        ]
         clear = {t.name for t in self.terms if t.clear}
-        unclear = [name for name in unclear if name not in clear]
+        unclear = dict.fromkeys(t.name for t in self.terms if t.name not in clear)
         if unclear:
             words = "No clear link: the intervals of the odds ratios contain 1."
             found.append((f"{', '.join(unclear)}.", words))
         return found
 
+    def event(self, term: RegressionTerm) -> str:
+        """What the odds of a term are of."""
+        answers = self.request.outcome.labels
+        if len(answers) == 2:
+            return f"“{term.answer}”"
+        if self.request.ordered:
+            return f"a higher answer (towards “{term.answer}”)"
+        return f"“{term.answer}” rather than “{answers[0]}”"
+
+    def _points(self, term: RegressionTerm) -> str:
+        same = (
+            effect
+            for effect in self.effects
+            if (effect.name, effect.label, effect.answer) == (term.name, term.label, term.answer)
+        )
+        if (effect := next(same, None)) is None:
+            return ""
+        points = 100 * effect.difference
+        more = f"{abs(points):.0f} points {'more' if points > 0 else 'less'} common"
+        return f" On average “{effect.answer}” is {more}."
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "outcome": self.request.outcome,
-            "answer": self.answer,
-            "formula": self.formula,
+            "outcome": self.request.outcome.name,
+            "kind": ORDERED if self.request.ordered else UNORDERED,
+            "answers": list(self.request.outcome.labels),
             "records": self.n_records,
             "left_out": self.n_left_out,
             "log_likelihood": self.llf,
             "aic": self.aic,
-            "terms": [term.to_dict() for term in self.terms],
+            "terms": [vars(term) for term in self.terms],
+            "effects": [vars(effect) for effect in self.effects],
             "warnings": list(self.warnings),
         }
 
+    def to_table(self) -> Table:
+        """Odds ratios, then average effects; a row per number with its limits."""
+        heads = ("figure", "predictor", "group", "against", "answer", "value", "low", "high", "p")
+        ratios = [("odds ratio", *astuple(term)[:8]) for term in self.terms]
+        effects = [("average effect", *astuple(effect), None) for effect in self.effects]
+        return Table(heads, [*ratios, *effects], self.title)
+
 
 def request_of_form(
-    survey: Published, fields: Mapping[str, str], chosen: Sequence[str]
+    survey: Published,
+    fields: Mapping[str, str],
+    chosen: Sequence[str],
+    words: Words | None = None,
 ) -> RegressionRequest:
-    """The model of a form: the fields `outcome`, `ref.NAME`, `first`, `second`, and merged answers.
+    """The model of a form: the fields `outcome`, `kind`, `ref.NAME`, `first`, `second`.
 
-    `chosen` are the predictors.
+    Others merge answers. `chosen` are the predictors, `words` the texts of categories.
     """
     schema = survey.design.schema
-    for name in (fields.get("outcome", ""), *chosen):
-        if name not in schema:
-            raise DataError("choose an outcome and other questions of the survey")
-    predictors = tuple(recodings_of_form(schema, chosen, fields).values())
-    references = tuple(
-        wanted if (wanted := fields.get(f"ref.{p.name}", "")) in p.labels else p.labels[0]
-        for p in predictors
-    )
-    pair = fields.get("first", ""), fields.get("second", "")
-    return RegressionRequest(fields["outcome"], predictors, references, pair if all(pair) else None)
+    names = [fields.get("outcome", ""), *chosen]
+    if any(name not in schema for name in names) or len({*names}) < len(names):
+        raise DataError("choose an outcome and other questions of the survey")
+    recodings = recodings_of_form(schema, names, fields, words)
+    outcome, predictors = recodings[names[0]], tuple(recodings[name] for name in chosen)
+    references = tuple(_reference(p, fields.get(f"ref.{p.name}", "")) for p in predictors)
+    pair, kind = (fields.get("first", ""), fields.get("second", "")), fields.get("kind", "")
+    if kind not in ("", *KINDS):
+        raise DataError(unknown("kind", kind, KINDS))
+    ordered = kind == ORDERED if kind else bool(question_of(survey, outcome.name).ordered)
+    ordered = ordered and len(outcome.groups) > 2
+    return RegressionRequest(outcome, predictors, references, pair if all(pair) else None, ordered)
 
 
-def python_code(regression: Regression, survey: Published) -> str:
-    """The same model in Python; merged answers become columns."""
-    request = regression.request
-    lines = [
-        "import tacit",
-        "from tacit.regression import logit",
-        "",
-        'studio = tacit.connect("https://studio.example.org", "TOKEN")',
-        f'design, records = studio.design("{survey.slug}"), studio.records("{survey.slug}")',
-    ]
-    for predictor in request.predictors:
-        if predictor.changes(survey.design.schema[predictor.name]):
-            groups = {str(c): label for label, categories in predictor.groups for c in categories}
-            new = f'records["{column_name(predictor.name)}"]'
-            lines.append(f'{new} = records["{predictor.name}"].map({groups})')
-    return "\n".join(
-        [*lines, f'fit = logit(r"""{regression.formula}""", records, design)', "print(fit)"]
-    )
+def _reference(predictor: Recoding, category: str) -> str:
+    """The label of the group that is named so or has this category; the first, if there is none."""
+    for label, categories in predictor.groups:
+        if category == label or category in map(str, categories):
+            return label
+    return predictor.labels[0]
 
 
 def regression(release: Release, request: RegressionRequest) -> Regression:
@@ -185,14 +258,12 @@ def regression(release: Release, request: RegressionRequest) -> Regression:
     """
     require_comparable(release)
     _check(release, request)
-    key = ("regression", request)
-    return release.once(key, lambda: _regression(release, request))
+    return release.once(("regression", request), lambda: _regression(release, request))
 
 
 def _check(release: Release, request: RegressionRequest) -> None:
-    schema, design = release.survey.design.schema, release.survey.design
-    names = [request.outcome, *(p.name for p in request.predictors)]
-    if len(names) < 2 or len({*names}) < len(names) or len(names) > MOST_PREDICTORS + 1:
+    schema, design, names = release.survey.design.schema, release.survey.design, request.names
+    if not 2 <= len(names) <= MOST_PREDICTORS + 1:
         raise DataError(f"choose an outcome and 1 to {MOST_PREDICTORS} other questions")
     conditional = {c.attribute for c in design.conditions}
     for name in names:
@@ -200,150 +271,116 @@ def _check(release: Release, request: RegressionRequest) -> None:
             raise DataError(f"{name}: {why}")
         if name in conditional:
             raise DataError(f"{name} is asked only of some people; a regression needs everybody")
-    if schema[request.outcome].size != 2:
-        raise DataError("choose an outcome with two answers")
-    outcome = [[0], [1]]
-    for predictor in request.predictors:
-        attribute = schema[predictor.name]
-        if len(predictor.groups) > MOST_GROUPS:
-            raise DataError(f"{predictor.name}: merge its answers to at most {MOST_GROUPS} groups")
-        changed = predictor.changes(attribute)
-        if changed and design.group_of(predictor.name).disguised:
-            raise DataError(f"{predictor.name} is disguised: its answers cannot be merged here")
-        parts = [predictor.codes(attribute), outcome]
-        if hidden_blocks(release, [predictor.name, request.outcome], parts).any():
+    for name in request.changed(release.survey):
+        if design.group_of(name).disguised:
+            raise DataError(f"{name} is disguised: its answers cannot be merged here")
+    by_name = {p.name: p for p in (request.outcome, *request.predictors)}
+    for name, part in by_name.items():
+        if len(part.groups) > MOST_GROUPS:
+            raise DataError(f"{name}: merge its answers to at most {MOST_GROUPS} groups")
+    parts = {name: part.codes(schema[name]) for name, part in by_name.items()}
+    outcome = request.outcome.name
+    for name in names[1:]:
+        if hidden_blocks(release, [name, outcome], [parts[name], parts[outcome]]).any():
             raise DataError(
-                f"{predictor.name}: a group has fewer than {SMALLEST_GROUP} people, or would tell "
+                f"{name}: a group has fewer than {SMALLEST_GROUP} people, or would tell "
                 "of one that has; merge it with another group, or leave the question out"
             )
     if request.interaction is not None:
-        by_name = {p.name: p for p in request.predictors}
-        if not {*request.interaction} <= by_name.keys() or len({*request.interaction}) < 2:
+        pair = request.interaction
+        if not {*pair} <= {*names[1:]} or len({*pair}) < 2:
             raise DataError("an interaction is of two different predictors of the model")
-        pair = [*request.interaction, request.outcome]
-        parts = [by_name[n].codes(schema[n]) for n in request.interaction]
-        if hidden_blocks(release, pair, [*parts, outcome]).any():
+        three = [*pair, outcome]
+        if hidden_blocks(release, three, [parts[name] for name in three]).any():
             raise DataError(
-                f"the groups of {' and '.join(request.interaction)} together are too small for an "
-                "interaction; merge some"
+                f"the groups of {' and '.join(pair)} together are too small for an interaction; "
+                "merge some"
             )
 
 
 def _regression(release: Release, request: RegressionRequest) -> Regression:
     from tacit.regression import logit  # slow to import
 
-    design = release.survey.design
-    names = [request.outcome, *(p.name for p in request.predictors)]
-    records = sampled_release(release, names, repr(request))
-    changed = {p.name: p for p in request.predictors if p.changes(design.schema[p.name])}
-    counts, smaller = recoded(records, names, changed)
-    columns = {
-        p.name: column_name(p.name) if p.name in changed else p.name for p in request.predictors
-    }
-    by_name = {name: _term(columns[name], r) for name, r in request.reference_of.items()}
-    terms = list(by_name.values())
-    if request.interaction is not None:
-        terms.append(":".join(by_name[name] for name in request.interaction))
-    formula = f"`{request.outcome}` ~ {' + '.join(terms)}"
-    fit = logit(formula, counts, smaller)
-    outcome = design.schema[request.outcome]
+    survey, names = release.survey, request.names
+    records = sampled_release(release, names, request.key(survey))
+    counts, smaller = recoded(records, names, request.changed(survey))
+    outcome = request.column(names[0], survey)
+    fit = logit(outcome, counts, smaller, request.factors(survey), ordered=request.ordered)
     return Regression(
         request,
-        str(outcome.categories[1]),
-        tuple(_terms(fit, request, columns)),
+        tuple(_terms(fit, request, survey)),
+        tuple(_effects(fit, request, survey)),
         fit.nobs,
         release.counts.n_records - fit.nobs,
-        formula,
         float(fit.llf),
         float(fit.aic),
         tuple(fit.warnings),
-        tuple(name for name in names if design.group_of(name).disguised),
+        tuple(name for name in names if survey.design.group_of(name).disguised),
     )
 
 
-def _term(column: str, reference: str) -> str:
-    """A predictor against its reference group, whose label people write.
-
-    formulaic evaluates the term as Python, and takes a bracket for its end even within a text. So
-    characters that do not belong to words are written as numbers.
-    """
-    quoted = re.sub(r"[^\w .,-]", lambda match: f"\\U{ord(match[0]):08x}", reference)
-    return f"{_start(column)}base='{quoted}'))"
+#: Predictor, group, reference and answer of a number.
+Labels = tuple[str, str, str, str]
 
 
-def _start(column: str) -> str:
-    return f"C(`{column}`, contr.treatment("
-
-
-def _terms(
-    fit: LogitResult, request: RegressionRequest, columns: Mapping[str, str]
-) -> list[RegressionTerm]:
+def _terms(fit: LogitResult, request: RegressionRequest, survey: Published) -> list[RegressionTerm]:
+    *_, last = answers = request.outcome.labels
+    unordered = len(answers) > 2 and not request.ordered
+    labels = _labels(request, survey, answers[1:] if unordered else [last], unordered)
     limits = dict(zip(fit.names, fit.conf_int(), strict=True))
-    effects = fit.marginal_effects()
-    places, against = {n: k for k, n in enumerate(effects.names)}, request.reference_of
-    shown = []
-    for name in fit.names[1:]:
-        low, high = limits[name]
-        predictor, label = _named(name, request, columns)
-        points: Points = (None, None, None)
-        if predictor in against:
-            points = _points(effects, places, columns[predictor], label, against[predictor])
-        shown.append(
-            RegressionTerm(
-                predictor,
-                label,
-                against.get(predictor, "no interaction"),
-                _ratio(fit.params[name]),
-                _ratio(low),
-                _ratio(high),
-                fit.pvalues[name],
-                *points,
-                name,
-                fit.params[name],
-                fit.bse[name],
-            )
+    terms = []
+    for name in fit.names:
+        if name in labels:
+            low, high = limits[name]
+            ratios = _ratio(fit.params[name]), _ratio(low), _ratio(high)
+            numbers = name, fit.params[name], fit.bse[name]
+            terms.append(RegressionTerm(*labels[name], *ratios, fit.pvalues[name], *numbers))
+    return terms
+
+
+def _effects(
+    fit: LogitResult, request: RegressionRequest, survey: Published
+) -> list[AverageEffect]:
+    answers, effects = request.outcome.labels, fit.marginal_effects()
+    several = len(answers) > 2
+    labels = _labels(request, survey, answers if several else answers[1:], several)
+    numbers = zip(effects.names, effects.values, effects.conf_int(), strict=True)
+    return [
+        AverageEffect(*labels[name], float(value), *map(float, limits))
+        for name, value, limits in numbers
+    ]
+
+
+def _labels(
+    request: RegressionRequest, survey: Published, answers: Sequence[str], prefixed: bool
+) -> dict[str, Labels]:
+    """What the numbers of the library are of, by their names, which may begin with an answer."""
+    terms: dict[str, tuple[str, str, str]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for predictor, reference in zip(request.predictors, request.references, strict=True):
+        name = predictor.name
+        groups[name] = [
+            (f"{request.column(name, survey)}[T.{request.category(name, label, survey)}]", label)
+            for label in predictor.labels
+            if label != reference
+        ]
+        terms |= {term: (name, label, reference) for term, label in groups[name]}
+    if request.interaction is not None:
+        first, second = request.interaction
+        for (a, left), (b, right) in product(groups[first], groups[second]):
+            both = f"{first} and {second}", f"{left} and {right}", "no interaction"
+            terms[f"{a}:{b}"] = both
+    outcome = request.outcome.name
+    return {
+        f"{request.category(outcome, answer, survey)}: {term}" if prefixed else term: (
+            *labels,
+            answer,
         )
-    return shown
+        for answer in answers
+        for term, labels in terms.items()
+    }
 
 
 def _ratio(log_odds: float) -> float:
     """An odds ratio; within what a number can hold, if the records set no limit."""
     return math.exp(min(max(log_odds, -700.0), 700.0))
-
-
-def _named(name: str, request: RegressionRequest, columns: Mapping[str, str]) -> tuple[str, str]:
-    """The predictor and the group of a coefficient, or both of an interaction.
-
-    The name is a term and its group, such as C(`age`, ...)[T.old], or two of them with a colon.
-    """
-    by_name = {p.name: p for p in request.predictors}
-    starts = {predictor: _start(column) for predictor, column in columns.items()}
-    if request.interaction is not None:
-        first, second = request.interaction
-        for labels in product(by_name[first].labels, by_name[second].labels):
-            joint = f"[T.{labels[0]}]:{starts[second]}" in name
-            if joint and name.startswith(starts[first]) and name.endswith(f"[T.{labels[1]}]"):
-                return f"{first} and {second}", " and ".join(labels)
-    return next(
-        (predictor, label)
-        for predictor, start in starts.items()
-        for label in by_name[predictor].labels
-        if name.startswith(start) and name.endswith(f"[T.{label}]")
-    )
-
-
-def _points(
-    effects: Any, places: Mapping[str, int], column: str, label: str, reference: str
-) -> Points:
-    """The average effect of a group against the reference, with limits.
-
-    Effects are against the first group of each predictor, so this one is a difference of two.
-    """
-    weights = np.zeros(len(places))
-    for group, weight in ((label, 1.0), (reference, -1.0)):
-        place = places.get(f"{column}[T.{group}]")
-        if place is not None:
-            weights[place] += weight
-    value = float(weights @ effects.values)
-    error = math.sqrt(max(float(weights @ effects.covariance @ weights), 0.0))
-    return value, value - _Z * error, value + _Z * error

@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, reduce
 from operator import add
@@ -62,12 +62,14 @@ class Release:
     counts: PatternTable
     open: bool = False
     earlier: Release | None = None
+    #: The reports that every record has, if others may hold anything.
+    answered: frozenset[str] | None = None
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def reconstruction(self) -> Reconstruction:
         """Estimates from these records."""
-        return reconstruct(self.counts, self.survey.design)
+        return replace(reconstruct(self.counts, self.survey.design), answered=self.answered)
 
     def once(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         """What `make` returns, computed once per release: its records never change."""

@@ -30,7 +30,8 @@ from tacit.studio.record_files import (
     r_script,
     stata_script,
 )
-from tacit.studio.regressions import python_code, regression, request_of_form
+from tacit.studio.regression_code import python_code, r_code
+from tacit.studio.regressions import KINDS, regression, request_of_form
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import question_chart, survey_report, survey_report_pdf
 from tacit.studio.results import labels, question_results, question_texts
@@ -327,7 +328,7 @@ def show_regression(visit: PageVisit) -> Response:
         "chosen": chosen,
         "texts": question_texts(visit.survey),
         "usable": usable,
-        "outcomes": [name for name in usable if design.schema[name].size == 2],
+        "kinds": KINDS.items(),
         "hidden_answers": {name for name in usable if design.group_of(name).disguised},
         "words": {name: labels(visit.survey, name) for name in usable},
         "people": {} if release is None else {name: group_sizes(release, name) for name in usable},
@@ -337,7 +338,9 @@ def show_regression(visit: PageVisit) -> Response:
     status = 200
     if release is not None and fields.get("outcome"):
         try:
-            fit = regression(release, request_of_form(visit.survey, fields, chosen))
+            words = values["words"]
+            request = request_of_form(visit.survey, fields, chosen, words)
+            fit = regression(release, request)
         except DataError as error:
             values["problem"], status = str(error), 400
         else:
@@ -345,7 +348,8 @@ def show_regression(visit: PageVisit) -> Response:
             values |= {
                 "fit": fit,
                 "scale": odds_scale(ends),
-                "code": python_code(fit, visit.survey),
+                "python": python_code(request, visit.survey),
+                "r": r_code(request, visit.survey),
             }
     return visit.page("regression.html", status, **values)
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from tacit import Attribute, Design, Group, Schema, forced
 from tacit.errors import DataError
-from tacit.regression import linear, logit
+from tacit.regression import Factors, linear, logit
 from tests.support.regressions import DESIGNS, EXACT, people, reported
 
 ONE = DESIGNS["one group"]
@@ -159,3 +159,37 @@ def test_a_column_may_have_the_name_of_a_transform() -> None:
     frame = people(200).rename(columns={"age": "scale"})
     fit = logit("smokes ~ scale + poly(scale, 3)[:, 2] + I(scale**2)", frame, EXACT)
     assert {"scale", "I(scale ** 2)"} < set(fit.names)
+
+
+@pytest.mark.parametrize(
+    ("references", "pairs", "formula"),
+    [
+        ({"region": "b"}, [], "smokes ~ C(region, contr.treatment(base='b'))"),
+        ({"income": "low", "region": "a"}, [], "smokes ~ income + region"),
+        ({"income": "low", "region": "a"}, [("income", "region")], "smokes ~ income * region"),
+    ],
+)
+def test_factors_are_the_same_model_as_a_formula(
+    data: Any, references: dict[str, str], pairs: list[tuple[str, str]], formula: str
+) -> None:
+    fit, other = logit("smokes", data, ONE, Factors(references, pairs)), logit(formula, data, ONE)
+    np.testing.assert_allclose(np.sort(fit.values), np.sort(other.values))
+    new = data[100:103]
+    np.testing.assert_allclose(fit.predict(new), other.predict(new))
+    effects, others = (abs(f.marginal_effects().values[0]) for f in (fit, other))
+    assert effects == pytest.approx(others)
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (Factors({}), "at least one"),
+        (Factors({"regoin": "a"}), "unknown predictor 'regoin'"),
+        (Factors({"smokes": "no"}), "outcome and a predictor"),
+        (Factors({"region": "z"}), "unknown reference 'z'"),
+        (Factors({"region": "a"}, [("region", "income")]), "two different predictors"),
+    ],
+)
+def test_what_factors_lack_is_an_error(data: Any, factors: Factors, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        logit("smokes", data, ONE, factors)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tacit import disguise
 from tacit.records import count_reported
-from tacit.studio.regressions import python_code, regression, request_of_form
+from tacit.regression import Factors
+from tacit.studio.regression_code import python_code
+from tacit.studio.regressions import regression, request_of_form
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 
@@ -53,9 +57,10 @@ def release() -> Release:
 def test_any_name_of_a_merged_group_can_be_the_reference(release: Release, label: str) -> None:
     fields = {"outcome": "stole", "place.0": "1", "place.1": "1", "place.merged1": label}
     request = request_of_form(release.survey, fields | {"ref.place": label}, ["place"])
-    (term,) = regression(release, request).terms
+    fit = regression(release, request)
+    (term,), (effect,) = fit.terms, fit.effects
     assert (term.name, term.label, term.against) == ("place", "c", label)
-    assert term.points
+    assert (effect.name, effect.label, effect.against) == ("place", "c", label)
 
 
 def test_answers_with_quotes_and_brackets_are_references_and_groups(release: Release) -> None:
@@ -71,10 +76,11 @@ def test_answers_with_quotes_and_brackets_are_references_and_groups(release: Rel
     ]
 
 
-def test_the_shown_call_has_the_formula_that_was_fitted(release: Release) -> None:
-    fields = {"outcome": "stole", "ref.others": "do)"}
-    fitted = regression(release, request_of_form(release.survey, fields, ["others"]))
-    calls: list[str] = []
-    code = python_code(fitted, release.survey).splitlines()[-2].removeprefix("fit = ")
-    eval(code, {"logit": lambda formula, *_: calls.append(formula), "records": 0, "design": 0})
-    assert calls == [fitted.formula]
+def test_the_shown_call_has_the_factors_that_were_fitted(release: Release) -> None:
+    fields = {"outcome": "stole", "ref.others": "do)", "first": "others", "second": "shift"}
+    request = request_of_form(release.survey, fields, ["others", "shift"])
+    calls: list[Any] = []
+    code = python_code(request, release.survey).splitlines()[-3].removeprefix("fit = ")
+    names = {"logit": lambda *given: calls.append(given), "Factors": Factors}
+    eval(code, {**names, "records": 0, "design": 1})
+    assert calls == [("stole", 0, 1, request.factors(release.survey))]
