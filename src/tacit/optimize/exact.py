@@ -45,7 +45,7 @@ def reduced(
     as the error stays within the tolerance.
     """
     accuracy = problem.room(accuracy)
-    limit = problem.trace_of(problem.mse_of(solution.value) * (1 + tolerance))
+    limit = solution.value + tolerance * (solution.value - float(problem.p @ problem.p))
     posteriors, weights = _without_loss(solution.posteriors, solution.weights)
     few = solved_weights(posteriors, weights, problem, accuracy)
     few = few or replace(solution, posteriors=posteriors, weights=weights)
@@ -223,9 +223,8 @@ def solve(
     """
     family = family_of(problem)
     accuracy = problem.room(accuracy)
-    start = None if near is None else near.weighing
-    columns = _start(problem, accuracy) if start is None else start.posteriors
-    weights = None if start is None else start.weights
+    columns = _start(problem, accuracy) if near is None else near.weighing.posteriors
+    weights = None if near is None else near.weighing.weights
     for _ in range(_MOST_ROUNDS):
         solution = solve_weights(columns, problem.p, accuracy, weights)
         offered = family.price(solution.prices, 3 * problem.n)

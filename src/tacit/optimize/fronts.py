@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +24,11 @@ from tacit.core.channel import Coin, matrix
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
-from tacit.errors import DesignError, FileError, TacitError
+from tacit.errors import DesignError, FileError
 from tacit.optimize import objectives
 from tacit.optimize.exact import Exact, prove
 from tacit.optimize.problem import FrontProblem, SearchMethod, problem_of
-from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, read_document, reading
 from tacit.output.number_text import number_of
 from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction import Estimate
@@ -324,9 +324,7 @@ class Front(TabularResult):
         """The table as columns."""
         p = self.problem.p
         return {
-            "privacy": self.privacy.tolist(),
-            "mse": self.mse.tolist(),
-            "lower_bound": self.lower_bound.tolist(),
+            **{name: getattr(self, name).tolist() for name in _NUMBERS},
             "reported": [len(matrix) for matrix in self.channels],
             "worst_posterior": [objectives.worst_posterior(m, p) for m in self.channels],
             "epsilon": [objectives.epsilon(matrix) for matrix in self.channels],
@@ -398,22 +396,18 @@ class Front(TabularResult):
     def from_json(cls, text: str) -> Front:
         """The front that a front file describes."""
         content = read_document(text, FORMAT)
-        try:
+        with reading(FORMAT.name):
             problem, points = FrontProblem.from_dict(content), content["points"]
             if not isinstance(content["method"], str) or not points:
-                raise FileError("not a front file: it needs a method and at least one point")
+                raise FileError("it needs a method and at least one point")
             numbers = {n: np.array([float(point[n]) for point in points]) for n in _NUMBERS}
             matrices = tuple(np.array(point["matrix"], dtype=np.float64) for point in points)
             for channel in matrices:
                 if channel.ndim != 2 or channel.shape[1] != problem.n:
-                    raise FileError(f"not a front file: a matrix needs {problem.n} columns")
+                    raise FileError(f"a matrix needs {problem.n} columns")
                 if (channel < 0).any() or not np.allclose(channel.sum(axis=0), 1, atol=1e-9):
-                    raise FileError("not a front file: a column is negative or does not sum to 1")
+                    raise FileError("a column is negative or does not sum to 1")
             return cls(problem, content["method"], channels=matrices, **numbers)
-        except TacitError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            raise FileError(f"not a front file: {type(error).__name__}: {error}") from None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -509,7 +503,13 @@ def robustness(
     """
     n = front.problem.n
     if isinstance(truth, Estimate):
-        priors = _drawn(truth, n, draws, rng)
+        if truth.value.size != n:
+            raise DesignError(f"truth has {truth.value.size} categories, the front {n}")
+        if rng is None:
+            raise DesignError("rng must be numpy.random.default_rng(seed) to draw from an estimate")
+        moments = truth.value.ravel(), truth.covariance
+        cells = rng.multivariate_normal(*moments, draws, check_valid="ignore", method="eigh")
+        priors = np.array([project(cell) for cell in cells])
     else:
         priors = np.asarray(truth, dtype=np.float64)
         priors = priors.reshape(-1, n) if priors.size % n == 0 else priors
@@ -517,31 +517,12 @@ def robustness(
         raise DesignError(f"truth must be priors of {n} categories, a row each")
     if (priors < 0).any() or not np.allclose(priors.sum(axis=1), 1, atol=1e-9):
         raise DesignError("truth: every prior must be at least 0 everywhere and sum to 1")
-    figures = [
-        [
-            (
-                objectives.privacy(m, p),
-                objectives.mse(m, p, front.problem.n_records),
-                objectives.worst_posterior(m, p),
-            )
-            for m in front.channels
-        ]
-        for p in priors
-    ]
-    values = np.array(figures).transpose(2, 0, 1)
-    return Robustness(front, priors, *values)
-
-
-def _drawn(truth: Estimate, n: int, draws: int, rng: np.random.Generator | None) -> Array:
-    """Distributions near the estimate, as uncertain as it is."""
-    if truth.value.size != n:
-        raise DesignError(f"truth has {truth.value.size} categories, the front {n}")
-    if rng is None:
-        raise DesignError("rng is needed to draw from an estimate: numpy.random.default_rng(seed)")
-    cells = rng.multivariate_normal(
-        truth.value.ravel(), truth.covariance, size=draws, method="eigh", check_valid="ignore"
+    mse = partial(objectives.mse, n_records=front.problem.n_records)
+    figures = (
+        np.array([[figure(matrix, prior) for matrix in front.channels] for prior in priors])
+        for figure in (objectives.privacy, mse, objectives.worst_posterior)
     )
-    return np.array([project(cell) for cell in cells])
+    return Robustness(front, priors, *figures)
 
 
 #: What a lower bound gives away, so that it never exceeds what it bounds by a rounding.

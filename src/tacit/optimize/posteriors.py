@@ -156,20 +156,18 @@ class CappedPosteriors:
         shares = [np.full(j, 1 / j) for j in range(self.smallest, self.n + 1)]
         if self.full:
             shares.append(np.array([self.cap] * self.full + [1 - self.full * self.cap]))
-        diagonal = np.diag(prices.gram)
         others = prices.gram - np.diag(np.full(self.n, np.inf))
-        beside = -np.sort(-others, axis=1)
-        return max(self._assigned(prices, share, diagonal, beside) for share in shares)
-
-    def _assigned(self, prices: Prices, share: Array, diagonal: Array, beside: Array) -> float:
-        """The bound for posteriors whose entries are `share`, largest first."""
-        best = np.full(self.n, -np.inf)
-        for end in {0, len(share) - 1}:
-            rest = np.delete(share, end)
-            mutual = beside[:, : len(rest)] @ rest if len(rest) else np.zeros(self.n)
-            best = np.maximum(best, share[end] * diagonal + mutual - prices.linear)
-        taken = -np.sort(-best)[: len(share)]
-        return float(taken @ share - prices.multiplier * share.max())
+        beside, bound = -np.sort(-others, axis=1), -np.inf
+        for share in shares:  # the entries of a posterior, largest first
+            best = np.full(self.n, -np.inf)
+            for end in {0, len(share) - 1}:
+                rest = np.delete(share, end)
+                mutual = beside[:, : len(rest)] @ rest
+                worth = share[end] * np.diag(prices.gram) + mutual - prices.linear
+                best = np.maximum(best, worth)
+            taken = -np.sort(-best)[: len(share)]
+            bound = max(bound, float(taken @ share - prices.multiplier * share.max()))
+        return bound
 
 
 def subset_sums(values: Array) -> Array:

@@ -98,10 +98,6 @@ class FrontProblem:
         """Mean squared error from tr(W diag(q) W^T), number or array."""
         return (trace - float(self.p @ self.p)) / (self.n * self.n_records)
 
-    def trace_of(self, mse: Any) -> Any:
-        """Inverse of `mse_of`."""
-        return mse * (self.n * self.n_records) + float(self.p @ self.p)
-
     def holds(self, rows: Any) -> bool:
         """Whether an exact matrix[reported][true] keeps delta and epsilon, without rounding."""
         for row in rows:

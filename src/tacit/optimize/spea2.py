@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.errors import DesignError, FileError
+from tacit.errors import DesignError
 from tacit.optimize.objectives import best_warner, errors, privacy, random_matrices
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_size
-from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, read_document, reading
 from tacit.records import Progress
 
 #: Columns that are levelled, one after the other, before a channel is mixed instead.
@@ -286,16 +286,14 @@ class SearchState:
     def from_json(cls, text: str) -> SearchState:
         """The state that a search file describes."""
         content = read_document(text, FORMAT)
-        try:
+        with reading(FORMAT.name):
             problem = FrontProblem.from_dict(content["problem"])
-            generation, stale = int(content["generation"]), int(content["stale"])
             first, second, third = (
                 ChannelPopulation.from_dict(content[name], problem.n) for name in _POPULATIONS
             )
             np.random.default_rng().bit_generator.state = content["rng"]
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise FileError(f"not a search file: {type(error).__name__}: {error}") from None
-        return cls(problem, generation, stale, first, second, third, content["rng"])
+            generation, stale = int(content["generation"]), int(content["stale"])
+            return cls(problem, generation, stale, first, second, third, content["rng"])
 
 
 #: Generations between two calls of `keep`.
@@ -348,9 +346,8 @@ class Spea2:
             if done % 100 == 0:
                 tell(done / self.generations)
             if self.keep is not None and done % _KEPT == 0:
-                self.keep(_with_rng(replace(state, omega=state.omega.take(...)), rng))
+                self.keep(replace(state, omega=state.omega.take(...)))
             state = self.generation(problem, state, rng)
-        state = _with_rng(state, rng)
         if self.keep is not None:
             self.keep(state)
         finite = np.isfinite(state.omega.error)
@@ -364,7 +361,8 @@ class Spea2:
         first = _evaluated(np.concatenate([classic, repair(drawn, problem, _FIRST)]), problem)
         empty = np.zeros((self.omega, n, n))
         omega = ChannelPopulation(empty, np.zeros(self.omega), np.full(self.omega, np.inf))
-        return _with_rng(SearchState(problem, 0, 0, first, first.take(slice(0)), omega, {}), rng)
+        archive, random_state = first.take(slice(0)), dict(rng.bit_generator.state)
+        return SearchState(problem, 0, 0, first, archive, omega, random_state)
 
     def generation(
         self, problem: FrontProblem, state: SearchState, rng: np.random.Generator
@@ -386,12 +384,8 @@ class Spea2:
             stale=0 if changed else state.stale + 1,
             population=_updated(population, omega),
             archive=_updated(archive, omega),
+            rng=dict(rng.bit_generator.state),
         )
-
-
-def _with_rng(state: SearchState, rng: np.random.Generator) -> SearchState:
-    """The state with that of its randomness, which moves on by itself."""
-    return replace(state, rng=dict(rng.bit_generator.state))
 
 
 def _classic(problem: FrontProblem, count: int) -> Array:

@@ -245,7 +245,7 @@ class Square:
             )
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
         optimum = solve(problem, 1.0, _GAP, None)
-        sharp = self._best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
+        sharp = _best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
         least = objectives.privacy(sharp, problem.p)
         goals = grid(problem, least, self.points, self.privacy)
         matrices: list[Array] = []
@@ -258,17 +258,12 @@ class Square:
             limit = (1 - value) * (1 - GUARD)
             exact = solve(problem, limit, _GAP, exact)
             proofs.append(exact.certificate)
-            last = self._best(polytope, limit, self._starts(problem, exact, last, rng))
+            last = _best(polytope, limit, self._starts(problem, exact, last, rng))
             matrices.append(last)
         self._carry_back(polytope, matrices, tell)
         if self.privacy is None:
             matrices = _dense(polytope, matrices)
         return SearchResult(tuple(matrices), tuple(proofs))
-
-    def _best(self, polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
-        """The best that the descents from these starts lead to."""
-        descents = [descend(polytope, start, accuracy) for start in starts]
-        return min(descents, key=lambda matrix: objectives.trace(matrix, polytope.problem.p))
 
     def _starts(
         self,
@@ -298,6 +293,12 @@ class Square:
                 matrices[index] = min(tried, matrices[index], key=lambda m: objectives.trace(m, p))
 
 
+def _best(polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:
+    """The best that the descents from these starts lead to."""
+    descents = [descend(polytope, start, accuracy) for start in starts]
+    return min(descents, key=lambda matrix: objectives.trace(matrix, polytope.problem.p))
+
+
 def _dense(polytope: Polytope, matrices: Sequence[Array]) -> list[Array]:
     """The channels that no other one beats, and channels between neighbours."""
     problem = polytope.problem
@@ -323,9 +324,7 @@ def _between(polytope: Polytope, low: Array, high: Array) -> list[Array]:
     apart = np.abs(low[:, None] - high[None]) @ problem.p
     middle = (low + high[linear_sum_assignment(apart)[1]]) / 2
     if largest > (1 + _FAR) * error or _error(problem, middle) ** 2 > error * largest:
-        limit = (1 - (least + most) / 2) * (1 - GUARD)
-        descents = [descend(polytope, start, limit) for start in (low, high)]
-        middle = min(descents, key=lambda matrix: _error(problem, matrix))
+        middle = _best(polytope, (1 - (least + most) / 2) * (1 - GUARD), (low, high))
     if _error(problem, middle) >= largest:
         return []
     return [*_between(polytope, low, middle), middle, *_between(polytope, middle, high)]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from tacit.errors import FileError, unknown
+from tacit.errors import FileError, TacitError, unknown
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,16 @@ def check_document(content: Any, *formats: DocumentFormat) -> dict[str, Any]:
         if key not in content:
             raise FileError(f"not a {name}: the key {key!r} is missing")
     return dict(content)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """What fails inside as a FileError: the content, of the right keys, is not a `name`."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
+        raise FileError(f"not a {name}: {kind}{error}") from None
 
 
 def parse_json(text: str, name: str) -> Any:

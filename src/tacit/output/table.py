@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -246,6 +247,10 @@ class TablesResult(Columns):
 
     __slots__ = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready content."""
+        raise NotImplementedError
+
     def lead(self) -> list[str]:
         """Lines above the tables."""
         return []
@@ -257,6 +262,10 @@ class TablesResult(Columns):
     def notes(self) -> list[str]:
         """Lines below the tables."""
         return []
+
+    def to_json(self) -> str:
+        """JSON text of `to_dict`."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def to_markdown(self) -> str:
         """The text and the tables in Markdown."""
@@ -271,6 +280,13 @@ class TablesResult(Columns):
             [f"<p>{html.escape(s.strip())}</p>" for s in t] for t in (self.lead(), self.notes())
         ]
         return "".join([*texts[0], *(table.html() for table in self.tables()), *texts[1]])
+
+    def __str__(self) -> str:
+        texts = ["\n".join(self.lead()), *map(str, self.tables()), "\n".join(self.notes())]
+        return "\n\n".join(filter(None, texts))
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def cell_text(value: Any) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.core.conditions import answers_of
-from tacit.core.design import Design, ProductChannel
+from tacit.core.design import Design, Group, ProductChannel
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, unknown
 from tacit.privacy.risk import joint_risk, slack_of
@@ -211,6 +211,11 @@ class PlannedQuestion:
     def own(self) -> Assumption:
         """The assumption on this attribute."""
         return self.assumed[self.name]
+
+    @property
+    def group(self) -> Group:
+        """The group that disguises the attribute."""
+        return self.design.group_of(self.name)
 
     @cached_property
     def channel(self) -> ProductChannel:

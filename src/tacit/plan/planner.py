@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from itertools import zip_longest
 from typing import Any
 
 from tacit.core.channel import Coin, truthful
@@ -99,7 +99,8 @@ def plan(
             raise DataError(f"{by!r} makes the groups; give another attribute to compare")
         names = tuple(name for name in design.schema.names if name != by)
         names = names if attribute is None else (attribute,)
-        return _Task(design, names, assumed, required).fixed(n, wish)
+        questions = [PlannedQuestion(design, name, assumed) for name in names]
+        return _fixed(questions, required, n, wish)
     if by is not None or attribute is not None:
         raise DataError("by and attribute name attributes of a design; a coin or a family has none")
     size = subjects.number_of_categories(subject, prevalence, categories)
@@ -108,7 +109,7 @@ def plan(
     )
     if isinstance(subject, Coin):
         design = subjects.one_question(subject, size)
-        return _Task(design, (ANSWER,), {ANSWER: answer}, required).fixed(n, wish)
+        return _fixed([PlannedQuestion(design, ANSWER, {ANSWER: answer})], required, n, wish)
     # Optimal channels are bounded by what the wish bounds.
     by_posterior = list(wish.named) == [subjects.POSTERIOR]
     figure = subjects.POSTERIOR if by_posterior else subjects.EPSILON
@@ -121,83 +122,67 @@ def plan(
     return _solved(family.name, layout, required, n, wish)
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """A design, the attributes to plan for, and what must be reached."""
-
-    design: Design
-    names: tuple[str, ...]
-    assumed: Assumptions
-    required: Requirements
-
-    @cached_property
-    def questions(self) -> list[PlannedQuestion]:
-        """The questions to plan for."""
-        return [PlannedQuestion(self.design, name, self.assumed) for name in self.names]
-
-    def fixed(self, n: int | None, wish: PrivacyWish) -> SurveyPlan:
-        """Solve for n, or for what to expect from n."""
-        compared = self.required.comparison
-        for question in self.questions:
-            if compared is not None:
-                compared.check(question.own)
-            question.channel.require_reconstructable()
-        if n is None and not self.required.given:
-            raise DataError("give n, or what it must reach: width, or power with a comparison")
-        if n is not None and self.required.given:
-            raise DataError(
-                "nothing is left to solve for: the disguise, n and what it must reach are given; "
-                "leave out n, leave out width and power, or give a family without its parameter"
-            )
-        for question in self.questions:
-            self._keep(question, wish)
-        if n is not None:
-            return self.result(n, "width and power" if compared else "width")
-        needed = [self.required.respondents(question) for question in self.questions]
-        return self.result(max(needed), "respondents", needed)
-
-    def _keep(self, question: PlannedQuestion, wish: PrivacyWish) -> None:
-        """Raise if the answer is disguised and less private than wished."""
-        group = self.design.group_of(question.name)
-        if not wish or not group.disguised:
-            return
-        wish.check(question.own)
-        missed = wish.missed(question.privacy)
-        if missed is not None:
-            raise DesignError(
-                f"{question.name!r} with {subjects.coin_text(group.coin)} has "
-                f"{_figure(missed, question.privacy)}, more than the {wish.named[missed]:g} "
-                "allowed; disguise it more, or give a family without its parameter"
-            )
-
-    def result(self, n: int, solved: str, needed: Sequence[int] | None = None) -> SurveyPlan:
-        """The plan with n respondents."""
-        respondents = needed if needed is not None else [None] * len(self.names)
-        plans = tuple(map(partial(self._question, n), self.questions, respondents))
-        return SurveyPlan(self.design, n, solved, self.required, self.assumed, plans)
-
-    def _question(self, n: int, question: PlannedQuestion, needed: int | None) -> QuestionPlan:
-        own, required, compared = question.own, self.required, self.required.comparison
-        group = self.design.group_of(question.name)
-        disguised = group.disguised
-        power = between = None
+def _fixed(
+    questions: Sequence[PlannedQuestion], required: Requirements, n: int | None, wish: PrivacyWish
+) -> SurveyPlan:
+    """Solve for n, or for what to expect from n."""
+    compared = required.comparison
+    for question in questions:
         if compared is not None:
-            power = compared.power(question, n, required.level)
-            if isinstance(compared, BetweenGroups):
-                between = compared.width(question, n, required.level)
-        return QuestionPlan(
+            compared.check(question.own)
+        question.channel.require_reconstructable()
+    if n is None and not required.given:
+        raise DataError("give n, or what it must reach: width, or power with a comparison")
+    if n is not None and required.given:
+        raise DataError(
+            "nothing is left to solve for: the disguise, n and what it must reach are given; "
+            "leave out n, leave out width and power, or give a family without its parameter"
+        )
+    for question in questions:
+        if wish and question.group.disguised:
+            wish.check(question.own)
+            missed = wish.missed(question.privacy)
+            if missed is not None:
+                raise DesignError(
+                    f"{question.name!r} with {subjects.coin_text(question.group.coin)} has "
+                    f"{_figure(missed, question.privacy)}, more than the {wish.named[missed]:g} "
+                    "allowed; disguise it more, or give a family without its parameter"
+                )
+    if n is not None:
+        return _result(questions, required, n, "width and power" if compared else "width")
+    needed = [required.respondents(question) for question in questions]
+    return _result(questions, required, max(needed), "respondents", needed)
+
+
+def _result(
+    questions: Sequence[PlannedQuestion],
+    required: Requirements,
+    n: int,
+    solved: str,
+    needed: Sequence[int | None] = (),
+) -> SurveyPlan:
+    """The plan with n respondents."""
+    plans, level, compared = [], required.level, required.comparison
+    for question, respondents in zip_longest(questions, needed):
+        own, disguised = question.own, question.group.disguised
+        plan_of = QuestionPlan(
             attribute=question.name,
-            coin=subjects.coin_text(group.coin),
+            coin=subjects.coin_text(question.group.coin),
             category=None if own.category is None else own.attribute.categories[own.category],
             prevalence=None if own.category is None else own.share,
-            width=question.width(n, required.level),
-            power=power,
-            difference_width=between,
-            respondents=needed,
+            width=question.width(n, level),
+            power=None if compared is None else compared.power(question, n, level),
+            difference_width=(
+                compared.width(question, n, level) if isinstance(compared, BetweenGroups) else None
+            ),
+            respondents=respondents,
             disguised=disguised,
             privacy=question.privacy,
             biases=question.biases(n) if disguised else (),
         )
+        plans.append(plan_of)
+    first = questions[0]
+    return SurveyPlan(first.design, n, solved, required, first.assumed, tuple(plans))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,22 +218,20 @@ def _solved(
     family: str, layout: Layout, required: Requirements, n: int | None, wish: PrivacyWish
 ) -> SurveyPlan:
     """The parameter of a family by the wish for privacy, or by what n respondents must reach."""
-    assumed = layout.assumed[ANSWER]
 
-    def task(step: int) -> _Task:
-        return _Task(layout.design(step), (ANSWER,), layout.assumed, required)
+    def questions(step: int) -> list[PlannedQuestion]:
+        return [layout.question(step)]
 
     if wish:
-        wish.check(assumed)
+        wish.check(layout.assumed[ANSWER])
         step = layout.most_accurate(wish)
         if step is not None:
-            return task(step).fixed(n, PrivacyWish())
-        privacy = layout.question(1).privacy
-        first = wish.missed(privacy) or ""
-        coin = subjects.coin_text(layout.design(1).groups[0].coin)
+            return _fixed(questions(step), required, n, PrivacyWish())
+        first = layout.question(1)
+        missed = wish.missed(first.privacy) or ""
         raise DesignError(
-            f"{family} cannot reach {first} {wish.named[first]:g}: its most private coin here, "
-            f"{coin}, has {_figure(first, privacy)}"
+            f"{family} cannot reach {missed} {wish.named[missed]:g}: its most private coin here, "
+            f"{subjects.coin_text(first.group.coin)}, has {_figure(missed, first.privacy)}"
         )
     if n is None or not required.given:
         raise DataError(
@@ -256,20 +239,21 @@ def _solved(
             "solve for privacy, or bound the privacy by epsilon, odds or worst_posterior"
         )
     if required.comparison is not None:
-        required.comparison.check(assumed)
+        required.comparison.check(layout.assumed[ANSWER])
 
     def enough(step: int) -> bool:
         return required.met(layout.question(step), n)
 
     if not enough(layout.last):
-        best = task(layout.last).result(n, "privacy")
+        best = _result(questions(layout.last), required, n, "privacy")
         reached = f"a width of {best.width:.4f}"
         reached += "" if best.power is None else f" and a power of {best.power:.3f}"
         raise DataError(
             f"{n:,} respondents are too few, with any disguise by {family}: at best they give "
             f"{reached}"
         )
-    return task(requirements.smallest(enough, 0, layout.last)).result(n, "privacy")
+    step = requirements.smallest(enough, 0, layout.last)
+    return _result(questions(step), required, n, "privacy")
 
 
 def _figure(name: str, privacy: AnswerPrivacy) -> str:

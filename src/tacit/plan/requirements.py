@@ -76,37 +76,30 @@ class AgainstNull:
     def power(self, question: PlannedQuestion, n: int, level: float, whole: bool = True) -> float:
         """How often the interval of the share excludes the null.
 
-        The power has small drops as n rises; without `whole` it is an upper bound that rises.
+        The power has small drops as n rises; without `whole`, counts of reports are taken as
+        continuous where they are binomial, which gives an upper bound that rises.
         """
         score = question.shares(n).score
         assert score is not None, "shares have a score test"
         cell = score.part(np.array([question.own.code]), (1,))
-        return rejection_rate(cell, question.own.share, self.null, level, whole)
+        truth = np.array([question.own.share])
+        low, span, chance = (float(part[0]) for part in cell.two_point(truth))
+        records = float(np.max(cell.n_records))
+        more: float | None = 0.5
+        if np.all(cell.binomial):
+            more = None if whole else 0.0
+        rate = 0.0
+        above = _critical(cell, self.null, level)
+        if above is not None:
+            rate += _at_least(records * (above - low) / span, records, chance, more)
+        below = _critical(cell.mirrored(), 1 - self.null, level)
+        if below is not None:  # the weight of a report for the complement is 1 - g
+            heavy = records - records * (1 - below - low) / span
+            rate += _at_least(heavy, records, 1 - chance, more)
+        return min(rate, 1.0)
 
     def __str__(self) -> str:
         return f"against a null prevalence of {self.null:g}"
-
-
-def rejection_rate(
-    score: ScoreTest, truth: float, null: float, level: float, whole: bool = True
-) -> float:
-    """How often the interval of a share excludes `null` if the share is `truth`; one cell.
-
-    Without `whole`, counts of reports are taken as continuous where they are binomial.
-    """
-    low, span, chance = (float(part[0]) for part in score.two_point(np.array([truth])))
-    n = float(np.max(score.n_records))
-    more: float | None = 0.5
-    if np.all(score.binomial):
-        more = None if whole else 0.0
-    rate = 0.0
-    above = _critical(score, null, level)
-    if above is not None:
-        rate += _at_least(n * (above - low) / span, n, chance, more)
-    below = _critical(score.mirrored(), 1 - null, level)
-    if below is not None:  # the weight of a report for the complement is 1 - g
-        rate += _at_least(n - n * (1 - below - low) / span, n, 1 - chance, more)
-    return min(rate, 1.0)
 
 
 def _critical(score: ScoreTest, null: float, level: float) -> float | None:

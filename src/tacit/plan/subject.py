@@ -23,6 +23,7 @@ from tacit.core.channel.families import Matrix, is_pair
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError, unknown
+from tacit.records import read_design
 
 #: Steps of a probability.
 _STEPS = 10_000
@@ -70,10 +71,6 @@ def coin_family(given: Any, shares: Sequence[float], figure: str = EPSILON) -> C
         raise DesignError(unknown("family", name or given, OPEN_FAMILIES))
     if name == OPTIMAL and figure == POSTERIOR:
         return CoinFamily(name, _DELTAS, lambda j: optimal_coin(shares, delta=_delta(shares, j)))
-    return _named(name, shares)
-
-
-def _named(name: str, shares: Sequence[float]) -> CoinFamily:
     k = len(shares)
     alike = [Fraction(1, k)] * k
     makers: dict[str, tuple[int, Callable[[int], Coin]]] = {
@@ -143,25 +140,21 @@ def design_of(subject: Any) -> Design | None:
         return subject
     families = [*FAMILIES, OPTIMAL]
     if isinstance(subject, Path) or (isinstance(subject, str) and subject not in families):
-        return _read(Path(subject))
+        path = Path(subject)
+        if path.suffix.lower() in (".yaml", ".yml"):
+            from tacit.survey import read_survey
+
+            return read_survey(path).design
+        if path.suffix.lower() == ".json":
+            return read_design(path)
+        raise DesignError(
+            f"{str(path)!r} is neither a family ({', '.join(families)}) nor a file with a survey "
+            "or a design (.yaml, .yml, .json)"
+        )
     survey = getattr(subject, "survey", subject)
     design = getattr(survey, "design", None)
     design = design() if callable(design) else design
     return design if isinstance(design, Design) else None
-
-
-def _read(path: Path) -> Design:
-    from tacit.records import read_design
-    from tacit.survey import read_survey
-
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return read_survey(path).design
-    if path.suffix.lower() == ".json":
-        return read_design(path)
-    raise DesignError(
-        f"{str(path)!r} is neither a family ({', '.join([*FAMILIES, OPTIMAL])}) nor a file with a "
-        "survey or a design (.yaml, .yml, .json)"
-    )
 
 
 def number_of_categories(subject: Any, prevalence: Any, categories: int | None) -> int:

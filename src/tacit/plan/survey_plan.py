@@ -56,7 +56,7 @@ class QuestionPlan:
         return next(large, None)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan(TablesResult):
     """A plan: what was solved for, each question, and the privacy of a record."""
 
@@ -285,12 +285,6 @@ class SurveyPlan(TablesResult):
         log_axis(axes, "y")
         axes.legend(frameon=False, fontsize=9)
         return figure
-
-    def __str__(self) -> str:
-        texts = [table.text() for table in self.tables()]
-        return "\n\n".join([*texts, *self.notes()])
-
-    __repr__ = __str__
 
 
 def _plain(question: QuestionPlan) -> dict[str, Any]:

@@ -177,10 +177,6 @@ class Tradeoff(TabularResult):
             "a group go together",
         )
 
-    def tables(self) -> list[Table]:
-        """The table alone."""
-        return [self.to_table()]
-
     def notes(self) -> list[str]:
         """Warnings, below the tables."""
         return [f"warning: {text}" for text in self.warnings]

@@ -8,7 +8,6 @@ both are given.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -104,10 +103,6 @@ class Comparison(TablesResult):
         unrelated = {"assumes_unrelated": self.assumes_unrelated}
         return rounding.finite(head | unrelated | self.columns())
 
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
     def lead(self) -> list[str]:
         """What the figures rest on."""
         basis = [f"Prior: {self.prior}. Privacy is rounded down."]
@@ -147,10 +142,6 @@ class Comparison(TablesResult):
             from tacit.privacy.page import curves
 
         return curves(self)
-
-    def __str__(self) -> str:
-        shown = [f"{table}\n" for table in self.tables()]
-        return "\n".join([*self.lead(), "", *shown, *self.notes()])
 
 
 def compare_schemes(

@@ -8,7 +8,6 @@ bound for any dependence remains.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -359,10 +358,6 @@ class Report(TablesResult, PerScope[Scope]):
             plain["knowing_others"] = None if knowing is None else knowing.to_dict()
         return plain
 
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
     def plot(self) -> Figure:
         """How often a guess is right, a mark per adversary."""
         with optional_imports():
@@ -376,10 +371,6 @@ class Report(TablesResult, PerScope[Scope]):
             from tacit.privacy.page import page
 
         return page(self)
-
-    def __str__(self) -> str:
-        shown = [f"\n{table}" for table in self.tables()]
-        return "\n".join([*self.lead(), *shown, "", *self.notes()])
 
 
 def report(
