@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from tacit.cli.commands import as_command
-from tacit.cli.options import Output
+from tacit.cli.show import Output
 from tacit.errors import DataError
 
 

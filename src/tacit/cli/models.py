@@ -11,7 +11,6 @@ from typer import Option, echo
 from tacit import mine
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, Events, ModelFile, RecordsOut, Tables, event, split
-from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: Output
+    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: show.Output
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -97,7 +96,7 @@ def query(
     table: Tables = None,
     where: Events = None,
     given: str | None = Option(None, metavar="EVENT"),
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
