@@ -5,11 +5,11 @@ The page loads nothing from elsewhere. Figures are also SVG files; every number 
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from tacit import __version__
 from tacit.output.plot_style import svg
 from tacit.output.table import Markup, Table
 from tacit.papers.runner import Plan, Rows, Value
-from tacit.records import write_text
 
 #: Shown at a theta that carries no information.
 NO_ESTIMATE = "no estimate exists"
@@ -160,10 +159,10 @@ def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -
     table = summary_table(sections)
     rows, summaries = [], ""
     for section, (title, *counts, largest, where) in zip(sections, table.rows, strict=True):
-        link = Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>')
+        link = Markup(f'<a href="#{escape(section.name)}">{escape(title)}</a>')
         rows.append((link, *counts, signed(largest), where))
         if section.summary:
-            summaries += f"<p><b>{_text(title)}.</b> {_text(section.summary)}</p>"
+            summaries += f"<p><b>{escape(title)}.</b> {escape(section.summary)}</p>"
     return _file("page.html").format(
         style=_file("report.css"),
         size=size,
@@ -176,7 +175,7 @@ def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -
 
 
 def _file(*names: str) -> str:
-    return files("tacit.papers").joinpath(*names).read_text(encoding="utf-8")
+    return files("tacit.papers").joinpath(*names).readescape(encoding="utf-8")
 
 
 def summary_table(sections: Sequence[Section]) -> Table:
@@ -209,12 +208,12 @@ def _wide(table: Table, cards: bool = False) -> str:
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
-    text = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.text)
+    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in section.text)
     charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
     tables = "".join(_table(name, table) for name, table in section.tables.items())
     return (
-        f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
-        f'<p class="small">{_text(section.paper)}</p>{text}{_checks(section)}'
+        f'<section><h2 id="{escape(section.name)}">{escape(section.title)}</h2>'
+        f'<p class="small">{escape(section.paper)}</p>{text}{_checks(section)}'
         f'<div class="charts">{charts}</div>{tables}</section>'
     )
 
@@ -232,7 +231,7 @@ def _checks(section: Section) -> str:
         )
         for *numbers, difference, within, why in table.rows
     ]
-    said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
+    said = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
     return (
         f"<h3>Beside the published numbers</h3>{_wide(replace(table, rows=rows), cards=True)}"
         f'<ol type="a" class="small">{said}</ol>'
@@ -242,8 +241,8 @@ def _checks(section: Section) -> str:
 def _chart(chart: Chart, picture: str) -> str:
     said = f"{chart.title}: {chart.y} by {chart.x}"
     return (
-        f'<figure role="img" aria-label="{_text(said)}"><figcaption>{_text(chart.title)}'
-        f'</figcaption>{picture}<p class="small">{_text(chart.name)}.csv</p></figure>'
+        f'<figure role="img" aria-label="{escape(said)}"><figcaption>{escape(chart.title)}'
+        f'</figcaption>{picture}<p class="small">{escape(chart.name)}.csv</p></figure>'
     )
 
 
@@ -261,18 +260,14 @@ def _table(name: str, table: Table) -> str:
     more = f'<p class="small">{rest:,} more rows in the file</p>' if rest > 0 else ""
     is_open = " open" if len(table.rows) <= OPEN else ""
     return (
-        f"<details{is_open}><summary>{_text(table.title)} "
-        f'<span class="file">({_text(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
+        f"<details{is_open}><summary>{escape(table.title)} "
+        f'<span class="file">({escape(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
     )
 
 
 def signed(difference: float | None) -> str:
     """A difference with its sign; never minus zero."""
     return "" if difference is None else f"{round(difference, 4) + 0.0:+.4f}"
-
-
-def _text(value: object) -> str:
-    return html.escape(str(value))
 
 
 #: Colours that are distinct for colour-blind readers (Okabe & Ito).
@@ -290,7 +285,7 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
         tables |= {f"{section.name}-checks": checks_table(section), **section.tables}
         for chart in section.charts:
             picture = svg(draw(chart))
-            write_text(folder / f"{chart.name}.svg", picture)
+            writeescape(folder / f"{chart.name}.svg", picture)
             # Names of its own, since several stand on one page.
             own_names = rf"\g<1>{chart.name}-"
             pictures[chart.name] = re.sub(r'(\bid="|url\(#|href="#)', own_names, picture)
@@ -301,8 +296,8 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
                 rows.append((chart.level[0], None, chart.level[1]))
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
     for name, table in tables.items():
-        write_text(folder / f"{name}.csv", table.csv())
-    write_text(folder / "report.html", page(sections, pictures, plan))
+        writeescape(folder / f"{name}.csv", table.csv())
+    writeescape(folder / "report.html", page(sections, pictures, plan))
 
 
 def draw(chart: Chart) -> Figure:
