@@ -21,6 +21,7 @@ from tacit import __version__
 from tacit.output.plot_style import svg
 from tacit.output.table import Markup, Table
 from tacit.papers.runner import Plan, Rows, Value
+from tacit.records import write_text
 
 #: Shown at a theta that carries no information.
 NO_ESTIMATE = "no estimate exists"
@@ -175,7 +176,7 @@ def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -
 
 
 def _file(*names: str) -> str:
-    return files("tacit.papers").joinpath(*names).readescape(encoding="utf-8")
+    return files("tacit.papers").joinpath(*names).read_text(encoding="utf-8")
 
 
 def summary_table(sections: Sequence[Section]) -> Table:
@@ -285,7 +286,7 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
         tables |= {f"{section.name}-checks": checks_table(section), **section.tables}
         for chart in section.charts:
             picture = svg(draw(chart))
-            writeescape(folder / f"{chart.name}.svg", picture)
+            write_text(folder / f"{chart.name}.svg", picture)
             # Names of its own, since several stand on one page.
             own_names = rf"\g<1>{chart.name}-"
             pictures[chart.name] = re.sub(r'(\bid="|url\(#|href="#)', own_names, picture)
@@ -296,8 +297,8 @@ def write_report(sections: Sequence[Section], plan: Plan, folder: Path) -> None:
                 rows.append((chart.level[0], None, chart.level[1]))
             tables[chart.name] = Table(("curve", chart.x, chart.y), rows)
     for name, table in tables.items():
-        writeescape(folder / f"{name}.csv", table.csv())
-    writeescape(folder / "report.html", page(sections, pictures, plan))
+        write_text(folder / f"{name}.csv", table.csv())
+    write_text(folder / "report.html", page(sections, pictures, plan))
 
 
 def draw(chart: Chart) -> Figure:
