@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from tacit.core.channel.kernels import (
 )
 from tacit.core.channel.linear_maps import Agreement, Dense, DiagonalPlusOuter, Linear, Mirror
 from tacit.core.channel.numbers import Distribution, Probabilities, log_up
-from tacit.core.channel.weights import Axes, GroupWeights, SignedKernel
+from tacit.core.channel.weights import Axes, EventMoments, GroupWeights, SignedKernel
 
 
 class LocallyPrivate(ABC):
@@ -58,32 +58,6 @@ Target = tuple[int, int, int]
 Outcomes = list[tuple[Fraction, Fraction]]
 #: Channels of at most this many true cells are multiplied as matrices.
 _SMALL = 64
-
-
-@dataclass(frozen=True)
-class SecondMoments:
-    """What one report weighs, squared, in the estimate of a cell (one entry per cell).
-
-    Moments of a higher power have the same form.
-
-    Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
-    `high` bound E[g^2 | true = x'] over the other cells x'. Intervals need them to know the
-    variance under a hypothesis, not only at the estimate.
-    """
-
-    own: Array
-    low: Array
-    high: Array
-
-    def __mul__(self, other: SecondMoments) -> SecondMoments:
-        """Those of two groups' joint cells; another cell differs in one group or in both."""
-        here, there = (self.own, self.low, self.high), (other.own, other.low, other.high)
-        low = high = linear_maps.outer(self.own, other.low)
-        # All products but that of both own; moments of odd powers may be negative.
-        for first, second in [*product(here[:1], there[2:]), *product(here[1:], there)]:
-            joint = linear_maps.outer(first, second)
-            low, high = np.minimum(low, joint), np.maximum(high, joint)
-        return SecondMoments(linear_maps.outer(self.own, other.own), low, high)
 
 
 class Channel(LocallyPrivate):
@@ -138,16 +112,15 @@ class Channel(LocallyPrivate):
         """The closed form of the inverse; None where there are more reported than true cells."""
 
     @abstractmethod
-    def moments(self, power: int) -> SecondMoments:
-        """Moments of this power of the weights that `inverse` gives to reports."""
+    def moments(self, power: int) -> EventMoments:
+        """Moments of this power of the weights that `inverse` gives to reports, of each cell."""
 
     @cached_property
     def undisguised(self) -> bool:
         """Whether a report reveals the true answers, so that shares of them are counted."""
         if self.inverse is None or not self.reconstructable:
             return False
-        moments = self.moments(2)
-        return bool((moments.own == 1).all() and (moments.high == 0).all())
+        return self.moments(2).undisguised
 
     @property
     @abstractmethod
@@ -274,11 +247,12 @@ class ReplacementChannel(Channel):
         rest = -(1 - theta) / theta * y
         return DiagonalPlusOuter(np.full(y.size, 1 / theta), rest, np.ones(y.size))
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         """Row x of the inverse to a power is d_x at x plus u_x everywhere; columns sum to 1."""
         powers = self.inverse.power(power)
         elsewhere = powers.d * self.forward.u + powers.u
-        return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
+        own = elsewhere + powers.d * self.forward.d
+        return EventMoments((own, own), (elsewhere, elsewhere))
 
     def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
         return weights.KeepOrDrawWeights(attributes, float(self.theta), self.drawn)
@@ -423,12 +397,12 @@ class AgreementChannel(Channel):
         """For one yes/no group P(E) = (theta P*(E) - (1-theta) P*(not E)) / (2 theta - 1)."""
         return self.forward.inverse()
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         powers = self.inverse.power(power)
         product = Agreement(self.sizes, powers.eigenvalues * self.forward.eigenvalues)
         *others, same = product.coefficients().ravel()
-        alike = np.ones(math.prod(self.sizes))
-        return SecondMoments(same * alike, min(others) * alike, max(others) * alike)
+        own, low, high = np.outer([same, min(others), max(others)], np.ones(math.prod(self.sizes)))
+        return EventMoments((own, own), (low, high))
 
     @property
     def _yes_no(self) -> bool:
@@ -543,7 +517,7 @@ class MatrixChannel(Channel):
             return None
         return Dense(np.linalg.inv(self.matrix).astype(np.float64))
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         assert self.inverse is not None, "a square matrix"
         return moments_of(self.forward, self.inverse, power)
 
@@ -554,16 +528,16 @@ def erasure(shared: Fraction) -> Outcomes:
     return [(1 - shared, nothing), (nothing, 1 - shared), (shared, shared)]
 
 
-def moments_of(forward: Dense, inverse: Dense, power: int) -> SecondMoments:
+def moments_of(forward: Dense, inverse: Dense, power: int) -> EventMoments:
     """Moments by plain multiplication: row x, column x' holds E[g^power | true = x'].
 
-    Where a row stands for several true cells, `own` is the largest of the row.
+    Where a row stands for several true cells, that of its own is the largest.
     """
     moments = inverse.power(power) @ forward.entries
     rows, columns = moments.shape
     if rows != columns:
         largest = moments.max(axis=1)
-        return SecondMoments(largest, moments.min(axis=1), largest)
+        return EventMoments((largest, largest), (moments.min(axis=1), largest))
     diagonal = np.eye(rows, dtype=bool)
-    low = np.where(diagonal, np.inf, moments).min(axis=1)
-    return SecondMoments(moments[diagonal], low, np.where(diagonal, -np.inf, moments).max(axis=1))
+    own, low = moments[diagonal], np.where(diagonal, np.inf, moments).min(axis=1)
+    return EventMoments((own, own), (low, np.where(diagonal, -np.inf, moments).max(axis=1)))

@@ -56,8 +56,8 @@ from tacit.errors import DataError
 States = npt.NDArray[np.signedinteger[Any]]
 #: Columns of records.
 Axes = tuple[int, ...]
-#: The least and the largest value.
-Range = tuple[float, float]
+#: The least and the largest value, of one event or of each cell.
+Range = tuple[Array | float, Array | float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,32 +124,40 @@ class Events:
         return Events(self.sizes, self.allowed[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EventMoments:
     """Least and largest E[g^k | true answers] over the answers inside and outside an event.
 
-    g is the weight of a report for the event, k a power. The outside of a product of groups is
-    where at least one group is outside its own event.
+    g is the weight of a report for the event, k a power. Intervals need them to know the variance
+    under a hypothesis, not only at the estimate. The cells of a table are events too: then there
+    are arrays with an entry per cell.
     """
 
     inside: Range
     outside: Range
 
     def __mul__(self, other: EventMoments) -> EventMoments:
-        mixed = [(self.inside, other.outside), (self.outside, other.inside)]
-        outside = [_products(*pair) for pair in [*mixed, (self.outside, other.outside)]]
-        lows, highs = zip(*outside, strict=True)
-        return EventMoments(_products(self.inside, other.inside), (min(lows), max(highs)))
+        """Those of joint events; outside is where at least one group is outside its own event."""
+        apart = [(self.inside, other.outside), (self.outside, other.inside)]
+        return EventMoments(
+            _extremes([(self.inside, other.inside)]),
+            _extremes([*apart, (self.outside, other.outside)]),
+        )
+
+    @property
+    def undisguised(self) -> bool:
+        """Whether a report is in the event if and only if the true answers are."""
+        always = all(np.all(values == 1) for values in self.inside)
+        return always and all(np.all(values == 0) for values in self.outside)
 
 
-#: The moments of an event whose conditions are all on undisguised attributes.
-UNDISGUISED = EventMoments((1.0, 1.0), (0.0, 0.0))
-
-
-def _products(first: Range, second: Range) -> Range:
-    """Least and largest product; a moment of an odd power may be negative."""
-    products = [a * b for a, b in product(first, second)]
-    return min(products), max(products)
+def _extremes(pairs: Sequence[tuple[Range, Range]]) -> Range:
+    """Least and largest products; moments of odd powers may be negative."""
+    products = (np.multiply.outer(a, b) for pair in pairs for a, b in product(*pair))
+    low = high = next(products)
+    for values in products:
+        low, high = np.minimum(low, values), np.maximum(high, values)
+    return low, high
 
 
 @dataclass(frozen=True, eq=False)
