@@ -272,10 +272,9 @@ class ReplacementChannel(Channel):
 
     @property
     def mixture(self) -> Mixture:
-        positions, margins = self.drawn.units
         others: tuple[Array, ...] = ()
-        if self.theta >= 0 and len(positions) == len(self.drawn.shape):
-            rows = (np.array(margin, dtype=np.float64) for margin in margins)
+        if self.theta >= 0 and len(self.drawn.units) == len(self.drawn.shape):
+            rows = (np.array(table, dtype=np.float64) for _, table in self.drawn.units)
             others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
         return Mixture(float(self.theta), float(1 - self.theta), others, self.drawn)
 

@@ -210,7 +210,7 @@ class Replacing(Coin):
 
     def strategies(self, attributes: Attributes) -> Decisions:
         weight = self.weight(attributes)
-        return ((weight, Keep()), (1 - weight, Replace(*self.drawn(attributes).units)))
+        return ((weight, Keep()), (1 - weight, Replace(self.drawn(attributes))))
 
     def channel(self, attributes: Attributes, positions: numbers.Unit | None = None) -> Channel:
         drawn = self.drawn(attributes)

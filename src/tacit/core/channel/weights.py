@@ -50,7 +50,8 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Codes, Index, Mask, row_products
 from tacit.core.channel.linear_maps import along_axes
 from tacit.core.channel.numbers import Distribution
-from tacit.core.exact_draws import Draws, source_of
+from tacit.core.channel.strategies import Redraw, Replace
+from tacit.core.exact_draws import source_of
 from tacit.errors import DataError
 
 States = npt.NDArray[np.signedinteger[Any]]
@@ -414,7 +415,7 @@ class KeepOrDrawWeights(GroupWeights):
         """Attributes that are drawn together, and their distribution."""
         return [
             (tuple(self.attributes[i] for i in unit), np.array(table, dtype=np.float64))
-            for unit, table in zip(*self.drawn.units, strict=True)
+            for unit, table in self.drawn.units
         ]
 
 
@@ -427,17 +428,14 @@ class DrawKernel(SignedKernel):
     random: ClassVar[bool] = True
 
     @cached_property
-    def _units(self) -> list[tuple[tuple[int, ...], Draws]]:
-        units, distributions = self.drawn.units
-        return [(u, Draws([d])) for u, d in zip(units, distributions, strict=True)]
+    def _redraws(self) -> list[Redraw]:
+        return Replace(self.drawn).redraws(self.drawn.shape, self.drawn.shape)
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
-        source = source_of(rng)
-        for unit, draws in self._units:
-            cells = draws.draw(None, len(copy), source)
-            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
-            for position, codes in zip(unit, answers, strict=True):
-                copy[:, self.true[position]] = codes
+        reports = [reported[:, column] for column in self.reported]
+        answers = [copy[:, column] for column in self.true]
+        for redraw in self._redraws:
+            redraw(reports, answers, slice(None), source_of(rng))
 
 
 #: The state of a yes/no group after a miss and a hit in each state.
