@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate, product, repeat
 from typing import Any, ClassVar
@@ -114,11 +114,7 @@ class Events:
 
     def parted(self, attributes: Sequence[int]) -> Events:
         """Every event parted by the categories of these attributes."""
-        return self.with_fixed((*self.fixed, *attributes))
-
-    def with_fixed(self, attributes: tuple[int, ...]) -> Events:
-        """The events parted by the categories of these attributes and no others."""
-        return Events(self.sizes, self.allowed, attributes)
+        return replace(self, fixed=(*self.fixed, *attributes))
 
     def take(self, rows: Index | slice) -> Events:
         """Some of the events, none of them parted."""
@@ -240,13 +236,14 @@ class GroupWeights(ABC):
     def heaviest(self) -> float:
         """The largest weight of a report in an event, or close to it."""
 
+    @property
+    def settles(self) -> bool:
+        """Whether no later condition can change the last of the `n_states` states."""
+        return False
+
     def dropped(self, states: States) -> Mask:
         """Whether reports in these states weigh 0 whatever conditions follow."""
-        return np.zeros(len(states), bool)
-
-    def settled(self, states: States) -> Mask:
-        """Whether no later condition can change these states."""
-        return np.zeros(len(states), bool)
+        return np.full(len(states), False) if self.n_states is None else states >= self.n_states
 
     def start(self, cells: Index) -> States:
         """States before any condition; `cells` are the joint reports."""
@@ -364,11 +361,9 @@ class KeepOrDrawWeights(GroupWeights):
     def heaviest(self) -> float:
         return 1 / abs(self.theta)
 
-    def dropped(self, states: States) -> Mask:
-        return self.settled(states) if self.exact else super().dropped(states)
-
-    def settled(self, states: States) -> Mask:
-        return np.asarray(states == 1)
+    @property
+    def settles(self) -> bool:
+        return not self.exact
 
     def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         return np.where(hit, states, np.int8(1))
@@ -401,7 +396,7 @@ class KeepOrDrawWeights(GroupWeights):
         whole, chances = np.ones(n), np.ones((n, *(events.sizes[a] for a in fixed)))
         for unit, table in self._tables:
             inside = tuple(a for a in fixed if a in unit)
-            parted = events.with_fixed(inside)
+            parted = replace(events, fixed=inside)
             factor = allowed_cells([parted.of(a) for a in unit]) @ table
             if inside:
                 sizes = (events.sizes[a] if a in inside else 1 for a in fixed)
@@ -462,9 +457,6 @@ class KeepOrComplementWeights(GroupWeights):
     @property
     def heaviest(self) -> float:
         return float(np.abs(self._by_state[1:]).max())
-
-    def dropped(self, states: States) -> Mask:
-        return np.asarray(states == 3)
 
     def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         return _NEXT_STATE.take((states << 1) | hit)
