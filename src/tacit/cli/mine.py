@@ -15,6 +15,7 @@ from tacit import mine
 from tacit.cli import commands, show
 from tacit.cli.arguments import ModelOut, Target, event
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
+from tacit.cli.options import Format, Output
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.mine import latent_class, summaries
@@ -43,7 +44,7 @@ def naive_bayes(
     alpha: float = 1.0,
     method: Literal["likelihood", "pairs", "literal"] = "likelihood",
     records: ReportedRecords,
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Learn naive Bayes from reported records.
 
@@ -105,7 +106,7 @@ def tree(
     honest: float | None = Option(None, metavar="SHARE"),
     figure: Path | None = None,
     records: ReportedRecords,
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Learn a decision tree from reported records.
 
@@ -192,7 +193,7 @@ def forest(
     max_depth: MaxDepth = None,
     seed: int = Option(0, min=0),
     records: ReportedRecords,
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Learn a forest, the mean of many random trees, from reported records.
 
@@ -251,7 +252,7 @@ def rules(
     seed: int = Option(0, min=0),
     out: Path | None = None,
     records: ReportedRecords,
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Find association rules in reported records.
 
@@ -320,7 +321,7 @@ def clusters(
     seed: int = 0,
     table: Path | None = None,
     records: ReportedRecords,
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Find latent classes of the true records in reported ones.
 
@@ -373,7 +374,7 @@ def joint(
     synthesize: int | None = Option(None, metavar="N"),
     records: Path | None = None,
     seed: Seed = None,
-    output: show.Format,
+    output: Format,
     reported: ReportedRecords,
 ) -> None:
     """Learn the joint distribution of the true records as a tree, from reported ones.

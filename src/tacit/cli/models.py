@@ -11,6 +11,7 @@ from typer import Option, echo
 from tacit import mine
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, Events, ModelFile, RecordsOut, Tables, event, split
+from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: show.Output
+    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: Output
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -96,7 +97,7 @@ def query(
     table: Tables = None,
     where: Events = None,
     given: str | None = Option(None, metavar="EVENT"),
-    output: show.Output,
+    output: Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 

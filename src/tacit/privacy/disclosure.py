@@ -501,7 +501,7 @@ def _agreement(classes: LatentClasses, group: CoinGroup) -> Array:
 def _hit(answers: list[Array], drawn: Distribution) -> Array:
     """How often a draw equals the truth, for each class."""
     hit: Array = np.ones(len(answers[0]))
-    for positions, law in drawn.units:
+    for positions, law in zip(*drawn.units, strict=True):
         chance = np.repeat(np.array(law, dtype=np.float64)[None], len(hit), axis=0)
         for table in (answers[position] for position in positions):
             chance = np.einsum("ck,ckr->cr", table, chance.reshape(*table.shape, -1))

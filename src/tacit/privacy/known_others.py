@@ -18,15 +18,15 @@ as unrelated. Where the true dependence is not known, it may let the others reve
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
-from tacit.core.channel.kernels import dense_outcomes
+from tacit.core.arrays import Index
+from tacit.core.channel.kernels import DenseKernel, Kernel
 from tacit.core.design import Design
 from tacit.errors import DataError
 from tacit.privacy.prior import Prior
@@ -39,9 +39,6 @@ from tacit.privacy.risk import (
     slack_of,
 )
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
-
-#: The tables P(outcome | category, known answers), given the codes of the known answers.
-Outcomes = Callable[[Index], Iterator[Array]]
 
 
 def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
@@ -75,7 +72,7 @@ def risk_knowing(
 def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draws: _Draws) -> Risk:
     """The risk of one attribute; all others `involved` are known."""
     mates = [n for n in design.group_of(name).attributes if n in involved and n != name]
-    outcomes, epsilon = _channel(design, name, mates)
+    kernel, epsilon = _channel(design, name, mates)
     index = next(i for i, block in enumerate(prior.blocks) if name in block.names)
     tied = prior.blocks[index]
     apart = [n for n in mates if n not in tied.names]
@@ -88,7 +85,7 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
         codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
         known = codes[[names.index(mate) - 1 for mate in mates]]
         slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-        return risk_of_cases(outcomes(known), table, slack)
+        return risk_of_cases(kernel.outcomes(known), table, slack)
     risks = []
     for i, true in enumerate(draws.true):  # the target's own answers are not used
         block = prior.at(i)[index]
@@ -103,7 +100,8 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
         largest = given.reshape(len(margin), -1).max(axis=1)
         worst_of = max(bound_on_posterior(float(p), epsilon) for p in largest)
         slack = slack_of(len(margin) ** 2 * (len(mates) + 2))
-        risks.append(risk_of_drawn_cases(outcomes(known), shares, margin, worst_of, slack))
+        outcomes = kernel.outcomes(known)
+        risks.append(risk_of_drawn_cases(outcomes, shares, margin, worst_of, slack))
     return in_turn(risks, prior.stacked)
 
 
@@ -124,16 +122,15 @@ class _Draws:
         ]
 
 
-def _channel(design: Design, name: str, mates: Sequence[str]) -> tuple[Outcomes, float]:
-    """The outcomes of an attribute and those known that share its coin, and its epsilon."""
+def _channel(design: Design, name: str, mates: Sequence[str]) -> tuple[Kernel, float]:
+    """The channel of an attribute and those known that share its coin, and its epsilon."""
     group = design.group_of(name)
     attributes = design.attributes_of(group)
     places = tuple(group.attributes.index(n) for n in (name, *mates))
     if group.coin.separable:
         channel = group.coin.channel(attributes, places)
-        return channel.outcomes, channel.epsilon
+        return channel.kernel, channel.epsilon
     channel = group.coin.channel(attributes)
-    cells = channel.matrix.reshape(-1, *channel.true_shape)
+    cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
     cells = np.moveaxis(cells, 1 + places[0], 1)
-    matrix = cells.reshape(len(cells), -1)
-    return partial(dense_outcomes, matrix, cells.shape[1:]), channel.epsilon
+    return DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:]), channel.epsilon

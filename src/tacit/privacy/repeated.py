@@ -159,7 +159,7 @@ class _RepeatedReports:
 
     @cached_property
     def _matrix(self) -> Array:
-        return kron(factor.channel.matrix for factor in self._factors)
+        return kron(factor.channel.kernel.entries for factor in self._factors)
 
     @cached_property
     def _several(self) -> Array:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, product
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.kernels import Mixture, Step, along_axis, dense_pass, uncertainty
+from tacit.core.channel.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Attribute, Label, Schema
@@ -34,19 +34,20 @@ from tacit.records import Progress
 class JointGroups:
     """Groups that the prior ties together, with its tables: one axis per group, then the priors.
 
-    The table of the prior is passed through the channel group by group (see `Channel.apply`), with
-    every group's sum, squares or largest product as the target asks; the Kronecker product of the
-    groups is never built, and a prior that ties groups together is no obstacle.
+    The table of the prior is passed through the channel group by group (see `Kernel`), with every
+    group's sum, squares or largest product as the target asks; the Kronecker product of the groups
+    is never built, and a prior that ties groups together is no obstacle.
     """
 
     factors: tuple[Factor, ...]
+    kernels: tuple[Kernel, ...]
     schema: Schema
     prior: Array
 
     @property
     def slack(self) -> float:
         """A bound on the relative error of what is computed from this part."""
-        length = sum(factor.channel.length for factor in self.factors)
+        length = sum(kernel.length for kernel in self.kernels)
         return slack_of(length + 2 * self.prior.size.bit_length())
 
 
@@ -55,7 +56,8 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
     names = [name for factor in factors for name in factor.names]
     sizes = [math.prod(factor.channel.true_shape) for factor in factors]
     table = prior.table(names).reshape(*sizes, -1)
-    return JointGroups(tuple(factors), prior.schema, table)
+    kernels = tuple(factor.channel.kernel for factor in factors)
+    return JointGroups(tuple(factors), kernels, prior.schema, table)
 
 
 def reports_of(part: JointGroups) -> Array:
@@ -80,7 +82,7 @@ def risk_of(part: JointGroups, names: Sequence[str], passed: Array | None = None
     for axis in places:
         margin = np.moveaxis(table, axis, 0)
         margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
-        given = given + part.factors[axis].channel.entropies @ margin
+        given = given + part.kernels[axis].entropies @ margin
     total = _flat(_pass(part, table, Step.TOTAL, places))
     squares = _flat(_pass(part, table**2, Step.SQUARES, places))
     peak = _flat(_pass(part, table, Step.PEAK, places))
@@ -121,7 +123,7 @@ def _flat(table: Array) -> Array:
 def _pass(part: JointGroups, table: Array, step: Step, places: Iterable[int]) -> Array:
     """One step for each of these groups, along its own axis."""
     for axis in places:
-        table = along_axis(part.factors[axis].channel.apply, step, table, axis)
+        table = along_axis(part.kernels[axis], step, table, axis)
     return table
 
 
@@ -205,10 +207,10 @@ class _NamedMixture(Mixture):
 
 def _mixture_of(factor: Factor) -> _NamedMixture:
     """The group's two strategies, or an error if it is not of this kind."""
-    channel, names = factor.channel, factor.names
+    kernel, names = factor.channel.kernel, factor.names
     if len(names) == 1:
-        return _NamedMixture(0.0, 1.0, (channel.matrix,), None, names)
-    mixture = channel.mixture
+        return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
+    mixture = kernel.mixture
     if mixture is None or not mixture.others:
         raise DataError(
             f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
@@ -376,7 +378,7 @@ class _Sample:
         """One step along each of these attributes whose group is outside S."""
         for axis, name in enumerate(block.names):
             if name in names and not flags[self._groups[name]]:
-                table = along_axis(partial(dense_pass, self._others[name]), step, table, axis)
+                table = along_axis(DenseKernel(self._others[name]), step, table, axis)
         return table
 
     def _cell(self, block: PriorTable, true: Collection[str] = ()) -> tuple[Index, ...]:
@@ -669,7 +671,9 @@ def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Itera
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
     index = next((i for i, a in enumerate(reported) if a.name == name), 0)
     other = tuple(i for i in range(len(reported)) if i != index)
-    matrix = factor.channel.matrix.reshape(*(a.size for a in reported), *sizes).sum(axis=other)
+    matrix = factor.channel.kernel.entries.reshape(*(a.size for a in reported), *sizes).sum(
+        axis=other
+    )
     axis = factor.names.index(name)
     summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
     tables = prior.table(factor.names).T

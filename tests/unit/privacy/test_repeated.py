@@ -33,7 +33,7 @@ def test_several_reports_equal_the_product_channel_written_out() -> None:
     k = 3
     found = repeated(DESIGN, k, JOINT)
     for axis, name in enumerate(SCHEMA.names):
-        matrix = DESIGN.channel([name]).factors[0].channel.matrix
+        matrix = DESIGN.channel([name]).factors[0].channel.kernel.entries
         rows = [
             np.prod([matrix[y] for y in reports], axis=0)
             for reports in product(range(len(matrix)), repeat=k)
@@ -48,7 +48,7 @@ def test_several_reports_equal_the_product_channel_written_out() -> None:
 def test_whole_records_tell_more_of_an_answer_than_its_own_reports() -> None:
     k = 2
     found = repeated(DESIGN, k, JOINT)
-    first, second = (DESIGN.channel([n]).factors[0].channel.matrix for n in SCHEMA.names)
+    first, second = (DESIGN.channel([n]).factors[0].channel.kernel.entries for n in SCHEMA.names)
     both = np.kron(first, second)
     rows = [np.prod([both[y] for y in reports], axis=0) for reports in product(range(6), repeat=k)]
     joint = (np.array(rows) * JOINT.ravel()).reshape(-1, *JOINT.shape)
