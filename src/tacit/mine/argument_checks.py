@@ -14,11 +14,14 @@ def is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def check_whole(name: str, value: Any, least: int) -> None:
-    """Raise DataError unless this is a whole number that is large enough."""
+def check_whole(name: str, value: Any, least: int, optional: bool = False) -> None:
+    """Raise DataError unless this is a whole number that is large enough, or None if `optional`."""
+    if optional and value is None:
+        return
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < least:
-        raise DataError(f"{name} must be a whole number from {least} up, got {value!r}")
+        allowed = f"a whole number from {least} up{', or None' if optional else ''}"
+        raise DataError(f"{name} must be {allowed}, got {value!r}")
 
 
 def check_rate(name: str, value: Any) -> None:

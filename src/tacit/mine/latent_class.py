@@ -456,8 +456,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             check_positive(name, getattr(self, name))
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
-        if self.n_classes is not None:
-            check_whole("n_classes", self.n_classes, 1)
+        check_whole("n_classes", self.n_classes, 1, optional=True)
 
     def _design(self) -> Design:
         """The design of the records that a fitted model is asked about."""
