@@ -131,10 +131,11 @@ def test_second_moments_are_those_of_the_weights_of_reports(case: Case) -> None:
         return
     moments = channel.inverse.matrix() ** 2 @ channel.matrix
     close: dict[str, Any] = dict(rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(channel.moments(2).own, np.diagonal(moments), **close)
+    own, (low, high) = channel.moments(2).inside[0], channel.moments(2).outside
+    np.testing.assert_allclose(own, np.diagonal(moments), **close)
     others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
-    np.testing.assert_allclose(channel.moments(2).low, others.min(axis=1), **close)
-    np.testing.assert_allclose(channel.moments(2).high, others.max(axis=1), **close)
+    np.testing.assert_allclose(low, others.min(axis=1), **close)
+    np.testing.assert_allclose(high, others.max(axis=1), **close)
 
 
 def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
@@ -147,9 +148,10 @@ def test_second_moments_of_two_groups_are_those_of_their_product() -> None:
             moments = moments @ np.kron(one.matrix, two.matrix)
             others = moments[~np.eye(len(moments), dtype=bool)].reshape(len(moments), -1)
             found = one.moments(2) * two.moments(2)
-            np.testing.assert_allclose(found.own, np.diagonal(moments), rtol=1e-10)
-            np.testing.assert_allclose(found.low, others.min(axis=1), rtol=1e-9, atol=1e-12)
-            np.testing.assert_allclose(found.high, others.max(axis=1), rtol=1e-9, atol=1e-12)
+            own, low, high = (np.ravel(m) for m in (found.inside[0], *found.outside))
+            np.testing.assert_allclose(own, np.diagonal(moments), rtol=1e-10)
+            np.testing.assert_allclose(low, others.min(axis=1), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(high, others.max(axis=1), rtol=1e-9, atol=1e-12)
 
 
 def marginalised(case: Case, kept: tuple[int, ...], seed: int) -> Array:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from tacit.records import (
     patterns,
 )
 from tacit.records.duckdb_engine import DuckDBFiles
-from tacit.records.patterns import PairCounts
+from tacit.records.patterns import pair_counts
 from tests.support.engine_studies import same_study_of_a_sample
 from tests.support.engines import (
     BINARY,
@@ -364,7 +364,7 @@ def test_spark_keeps_the_contract_also_if_an_executor_is_killed(tmp_path: Path) 
         # Last, because another executor has to start.
         engine = engine_of(put(table_of("labelled")), LABELLED.reported)
         own = pair_tables(engine_of(table_of("labelled"), LABELLED.reported))
-        killing = KillingOnce(PairCounts(LABELLED.reported.sizes), tmp_path / "killed")
+        killing = KillingOnce(partial(pair_counts, LABELLED.reported.sizes), tmp_path / "killed")
         np.testing.assert_array_equal(engine.total(killing), own.counts)
         assert killing.mark.exists()
 

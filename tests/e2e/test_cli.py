@@ -282,7 +282,7 @@ def test_ctrl_c_is_one_line_and_leaves_no_file(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tacit.records.disguise.BlockDraws.next", interrupted)
+    monkeypatch.setattr("tacit.records.disguise.Disguiser.draw", interrupted)
     before = sorted(os.listdir())
     ran = tacit_("disguise", "design.json", "true.csv", "--out", "reported.csv")
     assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")

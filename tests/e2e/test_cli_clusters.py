@@ -41,7 +41,7 @@ def test_the_model_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) ->
     expected = LatentClass(DESIGN, 2).fit("reported.csv")
     np.testing.assert_array_equal(saved.predict_proba(TRUE), expected.predict_proba(TRUE))
     table = pa_csv.read_csv("profiles.csv").to_pydict()
-    np.testing.assert_allclose(table["estimate"][:2], expected.prior_)
+    np.testing.assert_allclose(table["estimate"][:2], expected.profiles_.prior)
     assert table["attribute"][2:4] == ["a0", "a0"]
 
 
@@ -69,7 +69,7 @@ def test_true_records_are_predicted(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*FOUND, "--classes", "0"), "n_classes must be a whole number from 1 up, or None, got 0"),
+        ((*FOUND, "--classes", "0"), "n_classes must be a whole number from 1 up, got 0"),
         ((*FOUND, "--classes", "30"), "cannot be identified"),
         ((*FOUND, "--starts", "0"), "n_init must be a whole number from 1 up"),
         ((*FOUND, "--criterion", "aic"), "'bic', 'held-out'"),

@@ -199,7 +199,7 @@ def test_schemes_are_compared_as_tables_a_figure_and_a_file(privacy: Any) -> Non
         (["--prior", "prior.json", "--reported", "reported.csv"], "", "not both"),
         (["--rules", "bad.json"], "{}", "bad.json: rules must be a list"),
         (["--rules", "bad.json"], '[{"conditions": {}}]', "bad.json: [0] must be an object with"),
-        (["--rules", "bad.json"], json.dumps([RULES[0] | {"confidence": "x"}]), "must be a number"),
+        (["--rules", "bad.json"], json.dumps([RULES[0] | {"confidence": "x"}]), "(a number)"),
         (["--rules", "bad.json"], json.dumps([RULES[0] | {"conditions": 1}]), "must be an object"),
         (["--rules", "bad.json"], json.dumps([RULES[0] | {"category": "x"}]), "rule 1: unknown"),
         (["--repeat", "0"], "", "--repeat"),

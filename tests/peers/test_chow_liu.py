@@ -10,9 +10,8 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from tacit.core.arrays import Codes
-from tacit.core.schema import Schema
 from tacit.mine import ChowLiuTree
-from tacit.mine.miner import attributes_of_codes, truthful_design
+from tacit.mine.miner import design_of_codes
 from tacit.models.dependence_tree import pair_dependence
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.models.units import UnitReports
@@ -46,7 +45,7 @@ def records(sizes: tuple[int, ...], seed: int) -> Codes:
 
 
 def edges_of(model: ChowLiuTree) -> set[Edge]:
-    ends = (sorted(int(name[1:]) for name in e.first + e.second) for e in model.edges_)
+    ends = (sorted(int(name[1:]) for name in e.first + e.second) for e in model.model_.edges)
     return {(a, b) for a, b in ends}
 
 
@@ -67,7 +66,7 @@ def test_the_tree_is_that_of_the_true_counts(sizes: tuple[int, ...], seed: int) 
         if (a, b) in kept:
             scores[a, b] = informations[a, b] * (1 - test.dof / test.statistic)
     assert edges_of(model) == kruskal(scores, len(sizes))
-    for edge in model.edges_:
+    for edge in model.model_.edges:
         a, b = sorted(int(name[1:]) for name in edge.first + edge.second)
         assert edge.information == pytest.approx(scores[a, b], rel=1e-9)
     if set(sizes) == {2}:  # the correction is the same for all pairs: the plain tree
@@ -82,7 +81,7 @@ def _counts(codes: Codes, pair: Edge, sizes: tuple[int, ...]) -> Codes:
 
 
 def _passed(codes: Codes) -> set[Edge]:
-    design = truthful_design(Schema(attributes_of_codes(codes)))
+    design = design_of_codes(codes)
     found = pair_dependence(UnitReports(count(codes, design.schema), design))
     return {(a, b) for a, b in found.pairs[found.adjusted <= 0.05].tolist()}
 
@@ -90,7 +89,7 @@ def _passed(codes: Codes) -> set[Edge]:
 def test_the_tests_are_pearsons_and_close_to_the_likelihood_ratio() -> None:
     sizes = (2, 3, 4, 2, 5, 3)
     codes = records(sizes, 3)
-    design = truthful_design(Schema(attributes_of_codes(codes)))
+    design = design_of_codes(codes)
     found = pair_dependence(UnitReports(count(codes, design.schema), design))
     for pair, statistic, freedom, p_value in zip(
         found.pairs.tolist(), found.statistic, found.freedom, found.p_values, strict=True

@@ -95,7 +95,7 @@ def test_pse_falls_with_theta_and_rises_towards_a_half(wa: float) -> None:
 def single(coin: object, k: int) -> Array:
     attributes = attributes_of((k,))
     design = Design(Schema(attributes), [Group(["a0"], coin)])  # type: ignore[arg-type]
-    return design.channel(["a0"]).factors[0].channel.kernel.entries
+    return design.channel(["a0"]).factors[0].channel.matrix
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 10])

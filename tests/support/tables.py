@@ -40,8 +40,8 @@ def _factors(strategy: Strategy, sizes: Cell) -> Iterator[tuple[Cell, Cell, Any]
                     tuple(sizes[i] for i in unit),
                     lambda report, true, c=chance: Fraction(0) if report == true else c,
                 )
-        case Replace(units, distributions):
-            for unit, y in zip(units, distributions, strict=True):
+        case Replace(drawn):
+            for unit, y in drawn.units:
                 yield unit, tuple(sizes[i] for i in unit), lambda report, true, y=y: y[report]
 
 

@@ -44,7 +44,7 @@ _IMPORTED = (
     "encodings.idna",
 )
 #: What some commands import in addition.
-_IMPORTED_FOR = {"studio": ("tacit.cli.studio", "tacit.studio.server")}
+_IMPORTED_FOR = {"studio": ("tacit.studio.server",)}
 
 
 class Forked:

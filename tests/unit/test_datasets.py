@@ -105,7 +105,9 @@ def test_the_data_carry_their_attribution(name: str, words: tuple[str, ...]) -> 
 
 def test_every_stored_file_has_an_attribution() -> None:
     stored = {file.name for file in DATA.iterdir()}
-    assert stored == {f"{name}.parquet" for name in STORED} | {"ATTRIBUTION.md"}
+    others = {"ATTRIBUTION.md", "adult_categories.json"}
+    assert stored == {f"{name}.parquet" for name in STORED} | others
+    assert "adult_categories.json" in DATA.joinpath("ATTRIBUTION.md").read_text(encoding="utf-8")
 
 
 def test_the_survey_on_adult_fits_its_design() -> None:

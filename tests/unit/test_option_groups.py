@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from tacit.cli.commands import as_command
-from tacit.cli.options import Output
+from tacit.cli.show import Output
 from tacit.errors import DataError
 
 
@@ -35,8 +35,8 @@ def order(*, table: int = 1, hot: bool = False, drink: Drink) -> None:
     Parameters
     ----------
     table
-        Where it is served, and where
-        it is paid.
+        Where it
+        stands.
     hot
         Heat it.
     """
@@ -64,7 +64,7 @@ def test_the_help_has_every_field_and_the_text_of_the_command() -> None:
     assert "Order a drink." in shown
     assert "--sugar" in shown
     assert "Spoons of sugar." in shown
-    assert "Where it is served, and where it is paid." in shown
+    assert "Where it stands." in shown
     assert "--drink" not in shown
     assert "Parameters" not in shown
 

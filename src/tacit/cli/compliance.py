@@ -10,7 +10,7 @@ from typer import Argument
 
 from tacit import compliance as models
 from tacit import survey as surveys
-from tacit.cli.options import Output
+from tacit.cli import show
 from tacit.cli.sources import counted
 from tacit.compliance.mixture import MixtureResult
 from tacit.compliance.noncompliance import NoncomplianceModel
@@ -28,7 +28,7 @@ def compliance(
     known: str | None = None,
     shares: str | None = None,
     unknown_question: bool = False,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Combine samples, and estimate how many people do not follow the instructions.
 

@@ -13,7 +13,6 @@ from typer import Option, echo
 from tacit import Design, Group, Schema, related
 from tacit.cli import commands, show
 from tacit.cli.arguments import DataFile, DesignFile, split
-from tacit.cli.options import Format
 from tacit.core.frames import is_numeric
 from tacit.core.schema import quantiles
 from tacit.errors import SchemaError, unknown
@@ -32,7 +31,7 @@ def design_commands() -> None:
 
 
 @design_commands.command("check")
-def check(*, file: DesignFile, output: Format) -> None:
+def check(*, file: DesignFile, output: show.Format) -> None:
     """Show the privacy that a design gives respondents and its cost to the analyst.
 
     Exit status 2 if the file is not a design, or if a group cannot be reconstructed.

@@ -12,7 +12,6 @@ from typer import Option
 from tacit.cli import show
 from tacit.cli.arguments import Events, Tables, event, event_option, other_names, split
 from tacit.cli.commands import typed
-from tacit.cli.options import Estimates, Format, Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.errors import DataError, unknown
 from tacit.output.number_text import number_of
@@ -37,7 +36,7 @@ def estimate(
     out: Path | None = None,
     records: ReportedRecords,
     people: DrawnSample,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Estimate tables of the true answers from reported records, with their errors.
 
@@ -115,7 +114,7 @@ def compare(
     between: list[str] = Option(metavar="CONDITION"),
     records: ReportedRecords,
     people: DrawnSample,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Compare the share of an event between two groups of records, with errors.
 
@@ -146,7 +145,7 @@ def compare(
     output.show(_GroupComparison(estimates, "estimates"), output.level, **header)
 
 
-class _GroupComparison(Estimates):
+class _GroupComparison(show.Estimates):
     """Two shares, their difference, ratio and odds ratio, as one table."""
 
     def tables(self, level: float) -> list[Table]:
@@ -253,7 +252,7 @@ class TestOptions:
 
 
 def hypothesis(
-    *, question: TestOptions, output: Format, records: ReportedRecords, people: DrawnSample
+    *, question: TestOptions, output: show.Format, records: ReportedRecords, people: DrawnSample
 ) -> None:
     """Test a hypothesis about the true answers from reported records.
 

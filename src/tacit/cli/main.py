@@ -57,7 +57,7 @@ COMMANDS = {
     "survey": "survey:survey_commands",
     "backup": "survey:backup",
     "serve": "serve:serve",
-    "studio": "studio:studio",
+    "studio": "serve:studio",
     "report": "report:report",
     "page": "page:page_commands",
     "reproduce": "reproduce:reproduce",

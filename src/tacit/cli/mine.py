@@ -15,7 +15,6 @@ from tacit import mine
 from tacit.cli import commands, show
 from tacit.cli.arguments import ModelOut, Target, event
 from tacit.cli.models import Seed, check_synthesis, write_synthetic
-from tacit.cli.options import Format, Output
 from tacit.cli.sources import ReportedRecords
 from tacit.errors import DataError, FileError
 from tacit.mine import latent_class, summaries
@@ -44,7 +43,7 @@ def naive_bayes(
     alpha: float = 1.0,
     method: Literal["likelihood", "pairs", "literal"] = "likelihood",
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Learn naive Bayes from reported records.
 
@@ -106,7 +105,7 @@ def tree(
     honest: float | None = Option(None, metavar="SHARE"),
     figure: Path | None = None,
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Learn a decision tree from reported records.
 
@@ -193,7 +192,7 @@ def forest(
     max_depth: MaxDepth = None,
     seed: int = Option(0, min=0),
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Learn a forest, the mean of many random trees, from reported records.
 
@@ -252,7 +251,7 @@ def rules(
     seed: int = Option(0, min=0),
     out: Path | None = None,
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Find association rules in reported records.
 
@@ -321,7 +320,7 @@ def clusters(
     seed: int = 0,
     table: Path | None = None,
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Find latent classes of the true records in reported ones.
 
@@ -355,7 +354,7 @@ def clusters(
     if table is not None:
         files.write_frame(table, pa.table(content["profiles"]))
     files.write_text(out, mine.model_to_json(model), private=True)
-    profiles = model.shown()
+    profiles = model.profiles_.to_table()
     output.say(f"wrote {out}: {profiles.title}\n")
     tables = [latent_class.selection_table(model.selection_)] if model.selection_ else []
     tables.append(replace(profiles, title=""))
@@ -374,7 +373,7 @@ def joint(
     synthesize: int | None = Option(None, metavar="N"),
     records: Path | None = None,
     seed: Seed = None,
-    output: Format,
+    output: show.Format,
     reported: ReportedRecords,
 ) -> None:
     """Learn the joint distribution of the true records as a tree, from reported ones.
@@ -404,24 +403,25 @@ def joint(
     model.fit(reported.counted())
     fidelity = model.fidelity()
     if table is not None:
-        files.write_frame(table, pa.table(model.edge_columns()))
+        files.write_frame(table, pa.table(model.model_.edge_columns()))
     files.write_text(out, mine.model_to_json(model), private=True)
     if synthesize is not None and records is not None:
         write_synthetic(model, synthesize, records, seed)
+    tree = model.model_
     content = {
         "tacit": "chow-liu-tree-summary",
         "version": 1,
         "design": model.fingerprint_,
-        "n_records": model.n_records_,
-        "error": float(model.error),
-        "edges": model.edge_columns(),
+        "n_records": tree.n_records,
+        "error": tree.error,
+        "edges": tree.edge_columns(),
         "fidelity": fidelity.to_dict(),
         "notes": [*model.notes(), *fidelity.notes()],
     }
-    edges = model.shown()
+    edges = tree.to_table()
     output.say(f"wrote {out}: {edges.title}\n")
     tables = [replace(edges, title="")] if edges.rows else []
     tables.append(fidelity.to_table())
-    output.show(show.Printout(content, tables, model.edge_columns()))
+    output.show(show.Printout(content, tables, tree.edge_columns()))
     if synthesize is not None:
         output.say(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")

@@ -11,7 +11,6 @@ from typer import Option, echo
 from tacit import mine
 from tacit.cli import show
 from tacit.cli.arguments import DataFile, Events, ModelFile, RecordsOut, Tables, event, split
-from tacit.cli.options import Output
 from tacit.cli.sources import DrawnSample, ReportedRecords
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: Output
+    *, model_file: ModelFile, records: ReportedRecords, people: DrawnSample, output: show.Output
 ) -> None:
     """Test a model on reported records that it was not learnt from.
 
@@ -97,7 +96,7 @@ def query(
     table: Tables = None,
     where: Events = None,
     given: str | None = Option(None, metavar="EVENT"),
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Compute probabilities and tables from a saved joint distribution.
 
@@ -112,7 +111,7 @@ def query(
         Only among people for whom this event holds.
     """
     model = read_joint_model(model_file)
-    schema = model.features_
+    schema = model.model_.schema
     tables = [split(names, schema.names) for names in table or []]
     events = [event(text, schema) for text in where or []]
     condition = None if given is None else event(given, schema, "--given")
@@ -152,10 +151,10 @@ def check_synthesis(number: int | None, out: Path | None) -> None:
 
 def write_synthetic(model: mine.ChowLiuTree, number: int, out: Path, seed: int | None) -> None:
     """Write synthetic records batch by batch."""
-    rng = np.random.default_rng(seed)
-    with show.progress("drawing") as tell, files.writing_records(out, model.features_) as write:
+    rng, joint = np.random.default_rng(seed), model.model_
+    with show.progress("drawing") as tell, files.writing_records(out, joint.schema) as write:
         for start in range(0, number, files.BATCH):
-            write(model.draws(min(files.BATCH, number - start), rng))
+            write(joint.draws(min(files.BATCH, number - start), rng))
             tell(min(1.0, (start + files.BATCH) / number))
 
 

@@ -17,7 +17,6 @@ from tacit import quantitative
 from tacit.cli import commands, show
 from tacit.cli.arguments import AsJson, DataFile, RecordsOut, SimulationSeed
 from tacit.cli.notes import note, note_seed
-from tacit.cli.options import Format, Output
 from tacit.cli.sources import DrawnPeople
 from tacit.core.arrays import Array, Mask
 from tacit.core.frames import is_numeric, numbers
@@ -130,7 +129,7 @@ def check(file: ScramblingFile, as_json: AsJson = False) -> None:
     scrambling = _read(file)
     names = ("epsilon", "privacy", "instructions", "fingerprint")
     content = scrambling.to_dict() | {name: getattr(scrambling, name) for name in names}
-    output = Format("text", as_json)
+    output = show.Format("text", as_json)
     output.say(f"{file}: {scrambling}", f"fingerprint {scrambling.fingerprint}\n")
     output.show(show.Printout(content, [], below=(scrambling.privacy, scrambling.instructions)))
 
@@ -210,7 +209,7 @@ def estimate_numbers(
     column: Column,
     bins: int | None = None,
     people: DrawnPeople,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Estimate mean and variance of the true numbers from reported ones, with their errors.
 

@@ -12,7 +12,6 @@ from typer import Argument, Option
 from tacit import Attribute, Design, reconstruct
 from tacit.cli import show
 from tacit.cli.arguments import split
-from tacit.cli.options import Format
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.errors import FileError, SchemaError
 from tacit.optimize import ChosenChannel, Exact, Spea2, Square, Warner, front, robustness
@@ -92,7 +91,7 @@ def optimize(
     error: float | None = None,
     out: Path | None = None,
     figure: Path | None = None,
-    output: Format,
+    output: show.Format,
     database: FromDatabase = None,
 ) -> None:
     """Find the channels with the best trade-off between privacy and accuracy, with a lower bound.

@@ -9,7 +9,6 @@ from typer import Argument, Exit
 
 from tacit import __version__
 from tacit.cli import commands, show
-from tacit.cli.options import Format
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 
@@ -23,7 +22,7 @@ def page_commands() -> None:
 
 
 @page_commands.command("manifest")
-def manifest(*, output: Format) -> None:
+def manifest(*, output: show.Format) -> None:
     """Print the hash of every file of the respondent's page, as this version of tacit serves it.
 
     The hashes are written as in the page's integrity attributes. --json adds them in hexadecimal,
@@ -43,7 +42,7 @@ def manifest(*, output: Format) -> None:
 
 
 @page_commands.command("verify")
-def verify(*, url: str = Argument(metavar="URL"), output: Format) -> None:
+def verify(*, url: str = Argument(metavar="URL"), output: show.Format) -> None:
     """Fetch a survey's page with all its files and compare it with the page of this version.
 
     Exit status 0: the server sends the released page; 1: it does not.

@@ -12,7 +12,6 @@ from tacit import plan as planner
 from tacit.cli import show
 from tacit.cli.arguments import Picture
 from tacit.cli.commands import typed
-from tacit.cli.options import Output
 from tacit.core.channel import FAMILIES
 from tacit.errors import DataError
 from tacit.plan.subject import family_of_text, shares_of_texts
@@ -71,7 +70,7 @@ def plan(
     questions: int = Option(1, min=1),
     figure: Picture = None,
     out: Path | None = None,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Plan a survey: solve for respondents, interval width, power or privacy.
 

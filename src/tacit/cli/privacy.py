@@ -14,7 +14,6 @@ from tacit import Design, reconstruct
 from tacit import survey as surveys
 from tacit.cli import show
 from tacit.cli.arguments import DesignFile, Picture
-from tacit.cli.options import Output
 from tacit.cli.sources import FromDatabase, counted, given_source
 from tacit.errors import DataError, FileError
 from tacit.privacy import Comparison, Limits, Report, compare_schemes, prior_of, report
@@ -38,7 +37,7 @@ def privacy(
     html: Path | None = None,
     figure: Picture = None,
     out: Path | None = None,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Show how private the answers of a design are.
 

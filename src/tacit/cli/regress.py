@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit import regression
 from tacit.cli import show
-from tacit.cli.options import Output
 from tacit.cli.sources import DrawnPeople, ReportedRecords, check_made_by, is_stored
 from tacit.errors import DataError
 from tacit.records import check_out, read_frame, write_frame
@@ -25,7 +24,7 @@ def regress(
     people: DrawnPeople,
     out: Path | None = None,
     records: ReportedRecords,
-    output: Output,
+    output: show.Output,
 ) -> None:
     """Regress an answer on others and on covariates, from reported records.
 

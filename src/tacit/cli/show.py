@@ -1,4 +1,4 @@
-"""Output: the console, results in every format, progress."""
+"""Output: the console, results in every format with the options for it, progress."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import rich.table
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
-from typer import echo
+from typer import Option, echo
 
+from tacit.errors import DataError
 from tacit.output.rounding import finite
 from tacit.output.table import Table, cell_text, latex_of, markdown_of, table_of
+from tacit.reconstruction.estimate import estimate_columns
+from tacit.reconstruction.interval import check_level
 from tacit.records import files
+
+if TYPE_CHECKING:
+    from tacit.reconstruction import Estimate
 
 #: Width of output that goes to a file or another program.
 PLAIN_WIDTH = 160
@@ -98,35 +104,87 @@ def columns_of(result: Any, *arguments: Any) -> Mapping[str, Sequence[Any]]:
     return {name: [value] for name, value in result.to_dict(*arguments).items()}
 
 
-def print_result(
-    result: Any, as_format: OutputFormat, *arguments: Any, header: Mapping[str, Any]
-) -> None:
-    """Print a result in any format.
+@dataclass(frozen=True)
+class Format:
+    """The format of what is printed.
 
-    It has `to_table` or `tables`, `to_dict` and perhaps `columns`, which take the arguments, and
-    perhaps `lead` and `notes`: sentences around the tables. The header comes first in JSON.
+    Parameters
+    ----------
+    as_format
+        text for people; markdown, latex (booktabs) or csv; json is --json.
+    as_json
+        Print JSON.
     """
-    if as_format == "json":
-        echo(json_text({**header, **result.to_dict(*arguments)}))
-        return
-    if as_format == "csv":
-        echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
-        return
-    several = hasattr(result, "tables")
-    tables = result.tables(*arguments) if several else [result.to_table(*arguments)]
-    above = result.lead() if hasattr(result, "lead") else ()
-    below = result.notes() if hasattr(result, "notes") else ()
-    if as_format == "text":
-        out = console()
-        if above:
-            out.print(*above, "", sep="\n")
-        for part in tables:
-            print_table(part)
-        if below:
-            out.print(*below, sep="\n")
-        return
-    document = markdown_of if as_format == "markdown" else latex_of
-    echo(document(tables, "\n".join(above), "\n".join(below)))
+
+    as_format: OutputFormat = Option("text", "--format")
+    as_json: bool = Option(False, "--json")
+
+    def __post_init__(self) -> None:
+        """Raise if two formats are given."""
+        if self.as_json and self.as_format not in ("text", "json"):
+            raise DataError(f"give --json or --format {self.as_format}, not both")
+
+    def say(self, *lines: str) -> None:
+        """Print lines that are for people only."""
+        if self.as_format == "text" and not self.as_json:
+            console().print(*lines, sep="\n", soft_wrap=True)
+
+    def show(self, result: Any, *arguments: Any, **header: Any) -> None:
+        """Print a result.
+
+        It has `to_table` or `tables`, `to_dict` and perhaps `columns`, which take the arguments,
+        and perhaps `lead` and `notes`: sentences around the tables. The header comes first in JSON.
+        """
+        as_format = "json" if self.as_json else self.as_format
+        if as_format == "json":
+            echo(json_text({**header, **result.to_dict(*arguments)}))
+            return
+        if as_format == "csv":
+            echo(table_of(columns_of(result, *arguments)).csv(), nl=False)
+            return
+        several = hasattr(result, "tables")
+        tables = result.tables(*arguments) if several else [result.to_table(*arguments)]
+        above = result.lead() if hasattr(result, "lead") else ()
+        below = result.notes() if hasattr(result, "notes") else ()
+        if as_format == "text":
+            out = console()
+            if above:
+                out.print(*above, "", sep="\n")
+            for part in tables:
+                print_table(part)
+            if below:
+                out.print(*below, sep="\n")
+            return
+        document = markdown_of if as_format == "markdown" else latex_of
+        echo(document(tables, "\n".join(above), "\n".join(below)))
+
+
+@dataclass(frozen=True)
+class Output(Format):
+    """The format, and the confidence of intervals.
+
+    Parameters
+    ----------
+    level
+        Confidence of the intervals.
+    """
+
+    level: float = Option(0.95, callback=check_level)
+
+    def show_estimates(
+        self, kind: str, design: str, estimates: Sequence[Estimate], **others: Any
+    ) -> None:
+        """A table for each estimate, or all in one document; `design` is a fingerprint."""
+        header = {"tacit": kind, "version": 1, "design": design, **others}
+        self.show(Estimates(estimates, "estimates"), self.level, **header)
+
+
+class Estimates(Several):
+    """Several estimates as one result."""
+
+    def columns(self, level: float) -> dict[str, list[Any]]:
+        """All tables in one."""
+        return estimate_columns(self.results, level)
 
 
 def console() -> Console:

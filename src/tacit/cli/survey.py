@@ -14,7 +14,6 @@ from tacit import survey as surveys
 from tacit.cli import commands, show
 from tacit.cli.arguments import AsJson, DatabaseOption, ModelFile, PublishedFile, open_store
 from tacit.cli.notes import note
-from tacit.cli.options import Format
 from tacit.cli.simulate import simulate
 from tacit.core.bounds import DesignReports
 from tacit.core.channel.numbers import sum_up
@@ -257,7 +256,7 @@ def status(
     *,
     database: DatabaseOption,
     file: Path | None = Argument(None, metavar="[PUBLISHED]"),
-    output: Format,
+    output: show.Format,
 ) -> None:
     """Show the surveys of a database: open or closed, records, links issued and unused.
 

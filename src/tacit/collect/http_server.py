@@ -17,7 +17,7 @@ import select
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -98,22 +98,18 @@ class Connections:
 
     def _drop_some(self, among: Iterable[BoundedProtocol], most: int, now: float) -> bool:
         """Drop connections that wait for their client; whether there were any."""
-        ranks = {
-            connection: self._rank(waiting, connection, now)
-            for connection in among
-            if (waiting := connection.waiting) is not None
-        }
-        dropped = heapq.nsmallest(max(1, most // _SHARE), ranks, key=ranks.__getitem__)
+        waiting = [connection for connection in among if connection.waiting is not None]
+        dropped = heapq.nsmallest(max(1, most // _SHARE), waiting, key=partial(self._rank, now))
         for connection in dropped:
             self.leave(connection)
             connection.drop()
         return bool(dropped)
 
-    def _rank(self, waiting: Waiting, connection: BoundedProtocol, now: float) -> tuple[Any, ...]:
+    def _rank(self, now: float, connection: BoundedProtocol) -> tuple[Any, ...]:
         """The lowest is dropped first: not new, idle, of the largest network, waiting longest."""
         young = now - connection.since < _YOUNG
         of_one = max((len(self._members[net]) for net in self._networks[connection]), default=0)
-        return young, waiting, -of_one, connection.since
+        return young, connection.waiting, -of_one, connection.since
 
 
 #: Bytes of the request line and the headers.
@@ -165,10 +161,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._open_cycles: list[RequestResponseCycle] = []
         problem = self.open_connections.admit(self, self.client[0] if self.client else "")
         if problem is not None:
-            refusal = _REFUSALS[problem.name]
+            refusal = problem.response.with_headers(http.CLOSE)
             self.app = _health_only(self.app, refusal)
             if self not in self.open_connections:
-                self._refuse(_raw(refusal))
+                self._refuse(refusal)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.open_connections.leave(self)
@@ -185,9 +181,9 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         # The bytes before this piece are limited, and a piece is small.
         if self._taken > MOST_HEAD and not self._head_done:
-            self._refuse(_LONG_HEAD)
+            self._refuse(http.LONG_HEAD.response)
         elif self._taken > MOST_HEAD + self.most_body:
-            self._refuse(_TOO_LARGE)
+            self._refuse(http.TOO_LARGE.response)
         else:
             self._taken += len(data)
             super().data_received(data)
@@ -209,7 +205,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(_NOT_HTTP)
+        refused = http.Refused(http.MALFORMED, "this is not HTTP", early=True)
+        self._refuse(refused.response)
 
     def finish(self, close: bool) -> None:
         """Close the connection after its newest request.
@@ -242,7 +239,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._unread_too_long(now, patience):
             self.transport.abort()
         elif now - self.since > patience and self._incomplete():
-            self._refuse(b"" if self.scope is None else _SLOW)
+            self._refuse(None if self.scope is None else http.SLOW.response)
 
     def _unread_too_long(self, now: float, patience: float) -> bool:
         """Whether the client has read nothing for too long, or too little on average."""
@@ -270,15 +267,16 @@ class BoundedProtocol(HttpToolsProtocol):
         """Whether every complete head has its response."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _refuse(self, raw: bytes) -> None:
-        """Send this response and close; if earlier requests are pending, close after theirs."""
+    def _refuse(self, response: http.HttpResponse | None) -> None:
+        """Send this and close; if earlier requests are pending, close after their responses."""
         if self.transport.is_closing():
             return
         if self.pipeline or not (self._head_done or self._answered):
             self.cycle.keep_alive = False
             self.flow.pause_reading()
         else:
-            self.transport.write(raw)
+            if response is not None:
+                self.transport.writelines(response.whole)
             self.transport.close()
 
 
@@ -324,22 +322,6 @@ _EXTENSIONS: dict[str, Any] = {http.ONE_WRITE: _send_in_one_write}
 def _server_headers(headers: tuple[http.Header, ...]) -> bytes:
     """The server's own headers; the date changes once per second."""
     return http.joined(headers)
-
-
-def _raw(response: http.HttpResponse) -> bytes:
-    """A response as bytes, for requests that no application sees."""
-    return b"".join(response.whole)
-
-
-_NOT_HTTP = _raw(http.MALFORMED.with_detail("this is not HTTP").with_headers(http.CLOSE))
-_LONG_HEAD = _raw(http.LONG_HEAD.response)
-_SLOW = _raw(http.SLOW.response)
-_TOO_LARGE = _raw(http.TOO_LARGE.response)
-#: The response on a connection above the limit, by the name of the problem.
-_REFUSALS = {
-    problem.name: problem.response.with_headers(http.CLOSE)
-    for problem in (http.BUSY, http.TOO_MANY)
-}
 
 
 BACKLOG = 2048

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Collection, Iterable, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -24,6 +25,22 @@ FRAMES = "a pandas, Polars or PyArrow frame"
 #: Where a frame remembers which of its columns are disguised.
 _REPORTS = "tacit_reports"
 NEEDS_TRUTH = "predict() needs true answers, and these records are reports: predictions are wrong"
+
+
+class ColumnKind(Enum):
+    """What the cells of a column are, with the tests of Arrow that its type may pass."""
+
+    TEXT = ("is_string", "is_large_string", "is_string_view")
+    BOOLEAN = ("is_boolean",)
+    INTEGER = ("is_integer",)
+    FLOAT = ("is_floating",)
+    DECIMAL = ("is_decimal",)
+    NULL = ("is_null",)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the cells are numbers; booleans are not."""
+        return self in (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.DECIMAL)
 
 
 class Distinct(NamedTuple):
@@ -117,17 +134,26 @@ def column(frame: nw.DataFrame[Any], name: str) -> Any:
         array = native if isinstance(native, pa.ChunkedArray) else series.to_arrow()
     except (pa.ArrowException, TypeError) as error:
         raise DataError(_wrong_type(name, f"{series.dtype} ({error})")) from None
-    if not _readable(_value_type(array)):
-        raise DataError(_wrong_type(name, str(_value_type(array))))
+    kind_of(array.type, name)
     if isinstance(series.dtype, nw.Enum) and not is_ordered(array):
         # Polars 1 does not mark an Enum as ordered in Arrow.
         return pa.DictionaryArray.from_arrays(array.indices, array.dictionary, ordered=True)
     return array
 
 
+def kind_of(type_: Any, name: str) -> ColumnKind:
+    """What the cells of a column of this Arrow type are; an error if they cannot be labels."""
+    plain = type_.value_type if pa.types.is_dictionary(type_) else type_
+    for kind in ColumnKind:
+        if any(getattr(pa.types, test)(plain) for test in kind.value):
+            return kind
+    raise DataError(_wrong_type(name, str(plain)))
+
+
 def is_numeric(array: Any) -> bool:
     """Whether the column holds numbers; booleans are not numbers."""
-    return _is_number(_value_type(array))
+    kind, types = _value_type(array), pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def is_boolean(array: Any) -> bool:
@@ -221,17 +247,6 @@ def _wrapped(records: object) -> Any:
 
 def _value_type(array: Any) -> Any:
     return array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-
-
-def _readable(kind: Any) -> bool:
-    types = pa.types
-    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    return bool(text or _is_number(kind) or types.is_boolean(kind) or types.is_null(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _wrong_type(name: str, kind: str) -> str:

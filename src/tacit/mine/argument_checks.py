@@ -14,26 +14,17 @@ def is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def check_whole(name: str, value: Any, least: int, optional: bool = False) -> None:
-    """Raise DataError unless this is a whole number that is large enough, or None if `optional`."""
-    if optional and value is None:
-        return
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Raise DataError unless this is a whole number that is large enough."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < least:
-        allowed = f"a whole number from {least} up{', or None' if optional else ''}"
-        raise DataError(f"{name} must be {allowed}, got {value!r}")
+        raise DataError(f"{name} must be a whole number from {least} up, got {value!r}")
 
 
 def check_rate(name: str, value: Any) -> None:
     """Raise DataError unless this is a number between 0 and 1."""
     if not is_real(value) or not 0 < value < 1:
         raise DataError(f"{name} must lie between 0 and 1, got {value!r}")
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raise DataError unless this is a finite number above 0."""
-    if not is_real(value) or not 0 < value < math.inf:
-        raise DataError(f"{name} must be a number above 0, got {value!r}")
 
 
 def non_negative(name: str, value: Any) -> float:

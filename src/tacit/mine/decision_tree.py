@@ -24,7 +24,7 @@ from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
-from tacit.mine.argument_checks import check_whole, non_negative
+from tacit.mine.argument_checks import non_negative
 from tacit.mine.miner import Miner, reported_patterns
 from tacit.mine.tree import growth
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
@@ -48,13 +48,13 @@ class TreeMiner(Miner):
     def check_arguments(self) -> None:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        check_whole("max_depth", self.max_depth, 0, optional=True)
+        growth.check_max_depth(self.max_depth)
 
     def of_records(
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
     ) -> npt.NDArray[Any]:
         """What `find` finds for each true record, from the codes of its features."""
-        codes, sizes = self.feature_codes(X), self.sizes_
+        codes, sizes = self.feature_codes(X), self.feature_sizes()
         if math.prod(sizes) > len(codes) or min(sizes) < 2:
             return find(codes)
         # Fewer possible records than records: find it for each possible one.

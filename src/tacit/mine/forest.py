@@ -124,7 +124,8 @@ class Forest(TreeMiner):
         super().check_arguments()
         check_whole("n_estimators", self.n_estimators, 1)
         check_whole("random_state", self.random_state, 0)
-        check_whole("max_features", self.max_features, 1, optional=True)
+        if self.max_features is not None:
+            check_whole("max_features", self.max_features, 1)
 
     def _growth(self, n_features: int) -> GrowthSettings:
         tries = self.max_features or math.ceil(math.sqrt(n_features))

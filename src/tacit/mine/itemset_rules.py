@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori
-from tacit.mine.apriori import Itemsets, RuleMoments, Supports, words
+from tacit.mine.apriori import Inside, Itemsets, RuleMoments, Supports, words
 from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
@@ -276,7 +276,8 @@ def association_rules(
         raise DataError(f"found must be what tacit.mine.itemsets returns, got {found!r:.60}")
     if not is_real(min_confidence) or not 0 <= min_confidence <= 1:
         raise DataError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
-    check_whole("max_conclusions", max_conclusions, 1, optional=True)
+    if max_conclusions is not None:
+        check_whole("max_conclusions", max_conclusions, 1)
     least, most = float(min_confidence), int(max_conclusions or np.iinfo(np.intp).max)
     if not len(found):
         raise DataError(
@@ -298,13 +299,14 @@ def association_rules(
     order = order[np.argsort(-mined.estimates["confidence"][order], kind="stable")]
     chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
     labels, sides = found.found.items.labels, []
-    for sets, conditions in blocks:
+    for sets, inside in blocks:
+        conditions = np.array(inside)
         sides += [(labels(row[conditions]), labels(row[~conditions])) for row in sets]
     return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))
 
 
 #: Sets of one length, and which of their items are conditions.
-RuleBlock = tuple[Index, Mask]
+RuleBlock = tuple[Index, Inside]
 
 
 def _blocks(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
@@ -312,7 +314,7 @@ def _blocks(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
     for length, sets in enumerate(itemsets.found, start=1):
         for size in _sizes(length, most):
             for conclusion in combinations(range(length), size):
-                yield sets, ~np.isin(np.arange(length), conclusion)
+                yield sets, tuple(item not in conclusion for item in range(length))
 
 
 def _sizes(length: int, most: int) -> range:

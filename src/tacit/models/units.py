@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tacit.core.arrays import TINY, Array, Index, Mask
 from tacit.core.channel import matrix as matrix_coin
-from tacit.core.channel.kernels import Kernel, Mixture, kron
+from tacit.core.channel.kernels import Mixture, kron
 from tacit.core.channel.linear_maps import Dense, Linear, outer
 from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, Factor, Group, ProductChannel
@@ -60,7 +60,6 @@ class CoinGroup(Mixture):
 
     factor: Factor
     units: tuple[int, ...]
-    kernel: Kernel
 
     @property
     def inverse(self) -> Linear:
@@ -100,18 +99,17 @@ class UnitLayout:
         self.units: list[Unit] = []
         self.groups: list[CoinGroup] = []
         for factor in self.channel.factors:
-            kernel, first = factor.channel.kernel, len(self.units)
-            sizes, reports = factor.channel.true_shape, factor.channel.reported_shape
-            mixture = kernel.mixture
+            channel, first = factor.channel, len(self.units)
+            sizes, reports, mixture = channel.true_shape, channel.reported_shape, channel.mixture
             if len(sizes) == 1 or mixture is None:
                 self.units.append(Unit(factor.names, math.prod(sizes), math.prod(reports)))
-                mixture = Mixture(0.0, 1.0, (kernel.entries,), None)
+                mixture = Mixture(0.0, 1.0, (channel.matrix,), None)
             else:
                 self.units += [Unit((n,), k, k) for n, k in zip(factor.names, sizes, strict=True)]
             others = mixture.others if mixture.drawn is None else ()
             parts = (mixture.theta, mixture.rest, others, mixture.drawn)
             units = tuple(range(first, len(self.units)))
-            self.groups.append(CoinGroup(*parts, factor, units, kernel))
+            self.groups.append(CoinGroup(*parts, factor, units))
         #: True and reported categories of each unit: the shapes of joint tables.
         self.sizes = tuple(unit.size for unit in self.units)
         self.reports = tuple(unit.reports for unit in self.units)

@@ -40,16 +40,8 @@ def run(setting: Setting, tell: Tell) -> Rows:
     """Accuracy of both procedures, on true and on disguised test records."""
     _, schema = experiments.first_records()
     design = Design(schema, [Group(schema.names, related(theta=str(setting["theta"])))])
-    columns = {"theta": setting["theta"]}
-    if "more" in dict(setting.values):
-        unknown = {"estimated": None, "estimated_stderr": None}
-        return [{**columns, **experiments.more_trials(design, setting, tell), **unknown}]
-    repeats = list(experiments.repeated_trials(design, setting, tell, ("entropy",)))
-    return [
-        {**columns, "procedure": name, "repeats": setting.repeats}
-        | experiments.summed_up([trial["entropy", name] for trial, _ in repeats])
-        for name in PROCEDURES
-    ]
+    columns = {"entropy": {"theta": setting["theta"]}}
+    return experiments.tree_rows(design, setting, tell, columns)[0]
 
 
 def section(results: Results) -> report.Section:

@@ -5,8 +5,9 @@ A repeat disguises the records, grows a tree both ways and tests it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -112,16 +113,38 @@ def trial_of(model: DecisionTree, design: Design, test: Codes, tested: PatternTa
     return Trial(_right(model, design, test), float(estimate.value), float(estimate.stderr))
 
 
-def more_trials(design: Design, setting: Setting, tell: Tell) -> dict[str, Any]:
-    """The literal ID3 again and again, tested on true records only: mean, variance and error."""
+def tree_rows(
+    design: Design, setting: Setting, tell: Tell, columns: Mapping[str, dict[str, Any]]
+) -> tuple[Rows, list[PatternTable]]:
+    """A row per criterion, with these columns, and procedure; and the reports of each repeat.
+
+    Moments of the accuracy; the mean of the estimates and of their standard errors. A setting with
+    more repeats grows the literal ID3 only and tests it on true records only.
+    """
+    common = {"repeats": setting.repeats}
+    if "more" in dict(setting.values):
+        scores = list(_more_scores(design, setting, tell))
+        unknown = {"estimated": None, "estimated_stderr": None}
+        return [
+            {**columns["entropy"], "procedure": MORE, **common, **moments(scores), **unknown}
+        ], []
+    repeats = list(repeated_trials(design, setting, tell, tuple(columns)))
+    rows: Rows = []
+    for (criterion, shown), name in product(columns.items(), PROCEDURES):
+        done = [by_procedure[criterion, name] for by_procedure, _ in repeats]
+        right, estimated, stderr = zip(*done, strict=True)
+        means = {"estimated": float(np.mean(estimated)), "estimated_stderr": float(np.mean(stderr))}
+        rows.append({**shown, "procedure": name, **common, **moments(right), **means})
+    return rows, [reported for _, reported in repeats]
+
+
+def _more_scores(design: Design, setting: Setting, tell: Tell) -> Iterator[float]:
     train, test = divided()
-    scores = []
     for repeat in range(setting.repeats):
         reported = count(disguise(train, design, setting.rng(repeat)), design.reported)
         model = DecisionTree(design, TARGET, "entropy", caution=0.0).fit(reported)
-        scores.append(_right(model, design, test))
+        yield _right(model, design, test)
         tell(repeat + 1)
-    return {"procedure": MORE, "repeats": setting.repeats, **moments(scores)}
 
 
 def most_repeated(rows: Rows, **values: Value) -> dict[str, Any]:
@@ -134,13 +157,6 @@ def _right(model: DecisionTree, design: Design, test: Codes) -> float:
     """The share of true test records that a tree classifies correctly."""
     classes = np.array(design.schema[TARGET].categories)
     return float(np.mean(model.predict(test[:, :-1]) == classes[test[:, -1]]))
-
-
-def summed_up(trials_done: Sequence[Trial]) -> dict[str, Any]:
-    """Moments of the accuracy; the mean of the estimates and of their standard errors."""
-    right, estimated, stderr = zip(*trials_done, strict=True)
-    means = {"estimated": float(np.mean(estimated)), "estimated_stderr": float(np.mean(stderr))}
-    return moments(right) | means
 
 
 def largest_gain(reconstruction: Reconstruction, target: str) -> float:

@@ -5,11 +5,11 @@ The page loads nothing from elsewhere. Figures are also SVG files; every number 
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -160,10 +160,10 @@ def page(sections: Sequence[Section], pictures: Mapping[str, str], plan: Plan) -
     table = summary_table(sections)
     rows, summaries = [], ""
     for section, (title, *counts, largest, where) in zip(sections, table.rows, strict=True):
-        link = Markup(f'<a href="#{_text(section.name)}">{_text(title)}</a>')
+        link = Markup(f'<a href="#{escape(section.name)}">{escape(title)}</a>')
         rows.append((link, *counts, signed(largest), where))
         if section.summary:
-            summaries += f"<p><b>{_text(title)}.</b> {_text(section.summary)}</p>"
+            summaries += f"<p><b>{escape(title)}.</b> {escape(section.summary)}</p>"
     return _file("page.html").format(
         style=_file("report.css"),
         size=size,
@@ -209,12 +209,12 @@ def _wide(table: Table, cards: bool = False) -> str:
 
 
 def _section(section: Section, pictures: Mapping[str, str]) -> str:
-    text = "".join(f"<p>{_text(sentence)}</p>" for sentence in section.text)
+    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in section.text)
     charts = "".join(_chart(chart, pictures[chart.name]) for chart in section.charts)
     tables = "".join(_table(name, table) for name, table in section.tables.items())
     return (
-        f'<section><h2 id="{_text(section.name)}">{_text(section.title)}</h2>'
-        f'<p class="small">{_text(section.paper)}</p>{text}{_checks(section)}'
+        f'<section><h2 id="{escape(section.name)}">{escape(section.title)}</h2>'
+        f'<p class="small">{escape(section.paper)}</p>{text}{_checks(section)}'
         f'<div class="charts">{charts}</div>{tables}</section>'
     )
 
@@ -232,7 +232,7 @@ def _checks(section: Section) -> str:
         )
         for *numbers, difference, within, why in table.rows
     ]
-    said = "".join(f"<li>{_text(reason)}</li>" for reason in reasons)
+    said = "".join(f"<li>{escape(reason)}</li>" for reason in reasons)
     return (
         f"<h3>Beside the published numbers</h3>{_wide(replace(table, rows=rows), cards=True)}"
         f'<ol type="a" class="small">{said}</ol>'
@@ -242,8 +242,8 @@ def _checks(section: Section) -> str:
 def _chart(chart: Chart, picture: str) -> str:
     said = f"{chart.title}: {chart.y} by {chart.x}"
     return (
-        f'<figure role="img" aria-label="{_text(said)}"><figcaption>{_text(chart.title)}'
-        f'</figcaption>{picture}<p class="small">{_text(chart.name)}.csv</p></figure>'
+        f'<figure role="img" aria-label="{escape(said)}"><figcaption>{escape(chart.title)}'
+        f'</figcaption>{picture}<p class="small">{escape(chart.name)}.csv</p></figure>'
     )
 
 
@@ -261,18 +261,14 @@ def _table(name: str, table: Table) -> str:
     more = f'<p class="small">{rest:,} more rows in the file</p>' if rest > 0 else ""
     is_open = " open" if len(table.rows) <= OPEN else ""
     return (
-        f"<details{is_open}><summary>{_text(table.title)} "
-        f'<span class="file">({_text(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
+        f"<details{is_open}><summary>{escape(table.title)} "
+        f'<span class="file">({escape(name)}.csv)</span></summary>{_wide(shown)}{more}</details>'
     )
 
 
 def signed(difference: float | None) -> str:
     """A difference with its sign; never minus zero."""
     return "" if difference is None else f"{round(difference, 4) + 0.0:+.4f}"
-
-
-def _text(value: object) -> str:
-    return html.escape(str(value))
 
 
 #: Colours that are distinct for colour-blind readers (Okabe & Ito).

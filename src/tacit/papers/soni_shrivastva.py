@@ -55,27 +55,13 @@ def run(setting: Setting, tell: Tell) -> Rows:
         return _privacy([float(theta) for theta in setting["thetas"].split()])
     _, schema = experiments.first_records()
     design = grouped(schema, setting["groups"], lambda _: related(theta=str(setting["theta"])))
-    columns = {"groups": setting["groups"], "theta": setting["theta"]}
-    if "more" in dict(setting.values):
-        more = experiments.more_trials(design, setting, tell)
-        unknown = {"estimated": None, "estimated_stderr": None, "gain": None}
-        return [{**columns, "tree": CRITERIA["entropy"], **more, **unknown}]
-    results, gains = [], []
-    for trial, reported in experiments.repeated_trials(design, setting, tell, tuple(CRITERIA)):
-        results.append(trial)
-        gains.append(experiments.largest_gain(Reconstruction(reported, design), experiments.TARGET))
-    return [
-        {
-            **columns,
-            "tree": tree,
-            "procedure": name,
-            "repeats": setting.repeats,
-            **experiments.summed_up([trial[criterion, name] for trial in results]),
-            "gain": float(np.mean(gains)),
-        }
-        for criterion, tree in CRITERIA.items()
-        for name in PROCEDURES
-    ]
+    shown = {"groups": setting["groups"], "theta": setting["theta"]}
+    columns = {criterion: {**shown, "tree": tree} for criterion, tree in CRITERIA.items()}
+    rows, reports = experiments.tree_rows(design, setting, tell, columns)
+    reconstructions = [Reconstruction(reported, design) for reported in reports]
+    gains = [experiments.largest_gain(each, experiments.TARGET) for each in reconstructions]
+    gain = float(np.mean(gains)) if gains else None
+    return [{**row, "gain": gain} for row in rows]
 
 
 def _privacy(thetas: list[float]) -> Rows:

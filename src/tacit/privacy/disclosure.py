@@ -22,8 +22,8 @@ models. Some dependence would make that one certain, so there is no bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -194,8 +194,14 @@ def _bounds(reports: UnitReports, margins: Margins) -> dict[str, Bound]:
         drawn = min(max(bound.drawn for bound in free), accuracy)
         bounds[name] = Bound(accuracy, drawn, max(bound.worst_posterior for bound in free))
     accuracy = record_bound(reports, {name: bound.accuracy for name, bound in bounds.items()})
-    bounds[""] = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
+    bounds[""] = replace(bound_of_all(bounds.values()), accuracy=accuracy, drawn=accuracy)
     return bounds
+
+
+def bound_of_all(bounds: Collection[Bound]) -> Bound:
+    """Of several answers at once: who guesses all of them right guesses each one right."""
+    accuracy = min(bound.accuracy for bound in bounds)
+    return Bound(accuracy, accuracy, min(bound.worst_posterior for bound in bounds))
 
 
 def _spreads(layout: UnitLayout, margins: Margins) -> dict[str, float]:
@@ -268,12 +274,11 @@ class _Scopes:
         return min(float(self.margins[name][1].max()) for name in names)
 
     def _bound(self, names: tuple[str, ...]) -> Bound:
-        if 1 < len(names) == len(self.margins):
-            return self.bounds[""]
         if len(names) == 1:
             return self.bounds[names[0]]
-        accuracy = min(self.bounds[name].accuracy for name in names)
-        return Bound(accuracy, accuracy, min(self.bounds[name].worst_posterior for name in names))
+        if len(names) == len(self.margins):
+            return self.bounds[""]
+        return bound_of_all([self.bounds[name] for name in names])
 
 
 def _ranges(rows: Array, several: bool, models: ModelFigures, spread: float) -> Array:
@@ -404,32 +409,25 @@ class Sample:
 
     def _guess(self, groups: list[CoinGroup]) -> Index:
         """The best of the classes' own guesses, improved unit by unit."""
-        guess, value = self.true.copy(), np.full(len(self.codes), -1.0)
+        proposals = []
         for member in range(len(self.model.shares)):
             proposed = self.true.copy()
             for group in groups:
                 self._propose(group, member, proposed)
-            reached = self._value(groups, proposed)
-            guess = np.where((reached > value)[:, None], proposed, guess)
-            value = np.maximum(reached, value)
+            proposals.append(proposed)
+        best = np.argmax([self._value(groups, proposed) for proposed in proposals], axis=0)
+        guess: Index = np.array(proposals)[best, np.arange(len(best))]
         terms = {group: self._term(group, guess) for group in groups}
         for group in groups:
             rest = self.classes * np.prod([t for g, t in terms.items() if g is not group], axis=0)
             for unit in group.units:
-                guess = self._improved(group, unit, rest, guess)
+                scores = []
+                for cell in range(self.layout.sizes[unit]):
+                    guess[:, unit] = cell
+                    scores.append((rest * self._term(group, guess)).sum(axis=1))
+                guess[:, unit] = np.argmax(scores, axis=0)
             terms[group] = self._term(group, guess)
         return guess
-
-    def _improved(self, group: CoinGroup, unit: int, rest: Array, guess: Index) -> Index:
-        """The best cell of one unit, all other answers as they are."""
-        scores = []
-        for cell in range(self.layout.sizes[unit]):
-            proposed = guess.copy()
-            proposed[:, unit] = cell
-            scores.append((rest * self._term(group, proposed)).sum(axis=1))
-        improved = guess.copy()
-        improved[:, unit] = np.argmax(scores, axis=0)
-        return improved
 
     def _propose(self, group: CoinGroup, member: int, guess: Index) -> None:
         """The best guess of one group for a member of one class."""
@@ -501,7 +499,7 @@ def _agreement(classes: LatentClasses, group: CoinGroup) -> Array:
 def _hit(answers: list[Array], drawn: Distribution) -> Array:
     """How often a draw equals the truth, for each class."""
     hit: Array = np.ones(len(answers[0]))
-    for positions, law in zip(*drawn.units, strict=True):
+    for positions, law in drawn.units:
         chance = np.repeat(np.array(law, dtype=np.float64)[None], len(hit), axis=0)
         for table in (answers[position] for position in positions):
             chance = np.einsum("ck,ckr->cr", table, chance.reshape(*table.shape, -1))

@@ -18,17 +18,15 @@ as unrelated. Where the true dependence is not known, it may let the others reve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Index
-from tacit.core.channel.kernels import DenseKernel, Kernel
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.kernels import dense_outcomes
 from tacit.core.design import Design
-from tacit.errors import DataError
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import (
     Risk,
@@ -40,54 +38,55 @@ from tacit.privacy.risk import (
 )
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, draw_true
 
-
-def risks_knowing(design: Design, prior: Prior, limits: Limits) -> dict[str, Risk]:
-    """The risk of every attribute to someone who knows the true answers to all others."""
-    draws = _Draws(prior, limits)
-    names = design.schema.names
-    return {name: _risk(design, prior, name, names, draws) for name in names}
+#: The tables P(outcome | category, known answers), given the codes of the known answers.
+Outcomes = Callable[[Index], Iterator[Array]]
 
 
-def risk_knowing(
-    design: Design, prior: Prior, name: str, limits: Limits, known: Sequence[str] | None = None
-) -> Risk:
-    """The risk of one attribute to someone who knows the true answers to `known`.
+def risks_knowing(
+    design: Design, prior: Prior, limits: Limits, names: Sequence[str] | None = None
+) -> dict[str, Risk]:
+    """The risk of attributes, all by default, to someone who knows the true answers to all others.
 
-    All other attributes if None. The adversary sees the reports of the attribute and of those
-    known.
+    For someone who knows some of the others, give the design of these questions alone.
     """
-    names = design.schema.names if known is None else (name, *known)
-    if known is not None:
-        if name in known:
-            raise DataError(f"{name!r} is the target; name other attributes as known")
-        for left in design.jointly_reported(names):
-            if left not in names:
-                raise DataError(
-                    f"{left!r} is reported together with {name!r}; name it as known too"
-                )
-        prior = prior.marginal(names)
-    return _risk(design, prior, name, names, _Draws(prior, limits))
+
+    @cache
+    def draws() -> list[dict[str, Index]]:
+        """True records of each of the first priors, by the same random numbers."""
+        seed = int(limits.rng.integers(2**63))
+        return [
+            draw_true(prior.at(i), limits.drawn, np.random.default_rng(seed))
+            for i in range(min(prior.stacked, PRIORS))
+        ]
+
+    chosen = design.schema.names if names is None else names
+    return {name: _risk(design, prior, name, limits.max_cells, draws) for name in chosen}
 
 
-def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draws: _Draws) -> Risk:
-    """The risk of one attribute; all others `involved` are known."""
-    mates = [n for n in design.group_of(name).attributes if n in involved and n != name]
-    kernel, epsilon = _channel(design, name, mates)
+def _risk(
+    design: Design,
+    prior: Prior,
+    name: str,
+    max_cells: int,
+    draws: Callable[[], list[dict[str, Index]]],
+) -> Risk:
+    mates = [n for n in design.group_of(name).attributes if n != name]
+    outcomes, epsilon = _channel(design, name, mates)
     index = next(i for i, block in enumerate(prior.blocks) if name in block.names)
     tied = prior.blocks[index]
     apart = [n for n in mates if n not in tied.names]
     names = [name, *(n for n in tied.names if n != name), *apart]
     sizes = [prior.schema[n].size for n in names]
-    if math.prod(sizes) <= draws.limits.max_cells:
+    if math.prod(sizes) <= max_cells:
         # All known answers written out: table[category, known answers, prior].
         table = prior.table(names)
         table = table.reshape(sizes[0], -1, table.shape[1])
         codes = np.indices(sizes[1:]).reshape(len(sizes) - 1, table.shape[1])
         known = codes[[names.index(mate) - 1 for mate in mates]]
         slack = slack_of(table.shape[0] * table.shape[1] * (2 + table.shape[0]))
-        return risk_of_cases(kernel.outcomes(known), table, slack)
+        return risk_of_cases(outcomes(known), table, slack)
     risks = []
-    for i, true in enumerate(draws.true):  # the target's own answers are not used
+    for i, true in enumerate(draws()):  # the target's own answers are not used
         block = prior.at(i)[index]
         table = np.moveaxis(block.tables, block.names.index(name), 0)
         margin = table.reshape(len(table), -1).sum(axis=1)
@@ -100,37 +99,20 @@ def _risk(design: Design, prior: Prior, name: str, involved: Sequence[str], draw
         largest = given.reshape(len(margin), -1).max(axis=1)
         worst_of = max(bound_on_posterior(float(p), epsilon) for p in largest)
         slack = slack_of(len(margin) ** 2 * (len(mates) + 2))
-        outcomes = kernel.outcomes(known)
-        risks.append(risk_of_drawn_cases(outcomes, shares, margin, worst_of, slack))
+        risks.append(risk_of_drawn_cases(outcomes(known), shares, margin, worst_of, slack))
     return in_turn(risks, prior.stacked)
 
 
-@dataclass(frozen=True)
-class _Draws:
-    """True records drawn from each of the first priors, when they are needed."""
-
-    prior: Prior
-    limits: Limits
-
-    @cached_property
-    def true(self) -> list[dict[str, Index]]:
-        """By prior: the codes of every attribute; the same random numbers for every prior."""
-        seed = int(self.limits.rng.integers(2**63))
-        return [
-            draw_true(self.prior.at(i), self.limits.drawn, np.random.default_rng(seed))
-            for i in range(min(self.prior.stacked, PRIORS))
-        ]
-
-
-def _channel(design: Design, name: str, mates: Sequence[str]) -> tuple[Kernel, float]:
-    """The channel of an attribute and those known that share its coin, and its epsilon."""
+def _channel(design: Design, name: str, mates: Sequence[str]) -> tuple[Outcomes, float]:
+    """The outcomes of an attribute and those known that share its coin, and its epsilon."""
     group = design.group_of(name)
     attributes = design.attributes_of(group)
     places = tuple(group.attributes.index(n) for n in (name, *mates))
     if group.coin.separable:
         channel = group.coin.channel(attributes, places)
-        return channel.kernel, channel.epsilon
+        return channel.outcomes, channel.epsilon
     channel = group.coin.channel(attributes)
-    cells = channel.kernel.entries.reshape(-1, *channel.true_shape)
+    cells = channel.matrix.reshape(-1, *channel.true_shape)
     cells = np.moveaxis(cells, 1 + places[0], 1)
-    return DenseKernel(cells.reshape(len(cells), -1), cells.shape[1:]), channel.epsilon
+    matrix = cells.reshape(len(cells), -1)
+    return partial(dense_outcomes, matrix, cells.shape[1:]), channel.epsilon

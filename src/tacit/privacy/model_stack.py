@@ -74,8 +74,7 @@ def joint_groups(layout: UnitLayout, tables: Array) -> JointGroups:
     """Joint tables, stacked along the last axis, as what exact figures are computed from."""
     shape = [math.prod(layout.sizes[u] for u in group.units) for group in layout.groups]
     factors = tuple(group.factor for group in layout.groups)
-    kernels = tuple(group.kernel for group in layout.groups)
-    return JointGroups(factors, kernels, layout.design.schema, tables.reshape(*shape, -1))
+    return JointGroups(factors, layout.design.schema, tables.reshape(*shape, -1))
 
 
 def group_cells(reports: UnitReports) -> tuple[Index, ...]:

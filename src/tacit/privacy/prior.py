@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -218,10 +218,6 @@ class Prior:
             for block in self.blocks
         )
 
-    def holds(self, names: Sequence[str]) -> bool:
-        """Whether one table holds all of these attributes."""
-        return any(set(names) <= set(block.names) for block in self.blocks)
-
     @property
     def stacked(self) -> int:
         """Number of priors in the stack: 1 for a known prior."""
@@ -239,6 +235,14 @@ class Prior:
         return [
             PriorTable(b.names, b.tables[..., min(i, b.tables.shape[-1] - 1)]) for b in self.blocks
         ]
+
+    def part(self, start: int, end: int) -> Prior:
+        """Some priors of the stack."""
+        blocks = (
+            replace(b, tables=b.tables[..., start:end] if b.tables.shape[-1] > 1 else b.tables)
+            for b in self.blocks
+        )
+        return replace(self, blocks=tuple(blocks))
 
     def table(self, names: Sequence[str]) -> Array:
         """The joint table over these attributes in this order, flattened; a column a prior."""
@@ -396,16 +400,18 @@ def prior_from_json(text: str) -> Any:
     if isinstance(content, list):
         tables: dict[tuple[str, ...], Any] = {}
         for i, item in enumerate(content):
-            if not isinstance(item, dict) or set(item) != {"attributes", "table"}:
-                raise FileError(
-                    f"[{i}] must be an object with 'attributes' and 'table', got {item!r:.60}"
-                )
-            names = item["attributes"]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise FileError(f"[{i}].attributes must be a list of names, got {names!r:.60}")
-            if tuple(names) in tables:
-                raise FileError(f"the prior has two tables of {', '.join(names)}")
-            tables[tuple(names)] = item["table"]
+            match item:
+                case {"attributes": [*names], "table": table, **more} if not more and all(
+                    isinstance(name, str) for name in names
+                ):
+                    if tuple(names) in tables:
+                        raise FileError(f"the prior has two tables of {', '.join(names)}")
+                    tables[tuple(names)] = table
+                case _:
+                    raise FileError(
+                        f"[{i}] must be an object with 'attributes', which must be a list of "
+                        f"names, and 'table', got {item!r:.60}"
+                    )
         return tables
     if not isinstance(content, dict):
         raise FileError("a prior must be an object by attribute, or a list of joint tables")

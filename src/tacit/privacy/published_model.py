@@ -29,6 +29,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +40,9 @@ from tacit.core.schema import Label
 from tacit.errors import DataError, DesignError, FileError
 from tacit.output.json_documents import parse_json
 from tacit.privacy import scopes
-from tacit.privacy.known_others import risk_knowing
+from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, quotient, upper
+from tacit.privacy.risk import Risk, joint_risk, quotient, slack_of, upper
 from tacit.privacy.scopes import Limits, Scope, risk_in_record
 
 
@@ -212,9 +213,9 @@ def checked(rules: Iterable[Any], design: Design) -> list[_CheckedRule]:
     rules_in_codes = []
     for number, rule in enumerate(rules, start=1):
         at, event = f"rule {number}", dict[str, list[int]]()
-        for field in ("conditions", "attribute", "category", "confidence", "support"):
-            if not hasattr(rule, field):
-                raise DataError(f"{at} has no {field!r}; give tacit.privacy.Rule or the like")
+        for field in fields(Rule):
+            if not hasattr(rule, field.name):
+                raise DataError(f"{at} has no {field.name!r}; give tacit.privacy.Rule or the like")
         try:
             code = design.schema[rule.attribute].code(rule.category)
             for name, labels in rule.conditions.items():
@@ -227,12 +228,14 @@ def checked(rules: Iterable[Any], design: Design) -> list[_CheckedRule]:
             raise DataError(f"{at} concludes on {rule.attribute!r}, which is one of its conditions")
         if isinstance(rule.confidence, float) and math.isnan(rule.confidence):
             continue
-        stated, support = getattr(rule, "conditions_support", None), rule.support
-        if stated is not None:  # an estimate may lie outside [0, 1]
-            support = min(max(float(stated), 0.0), 1.0)
-        for field, value in (("confidence", rule.confidence), ("support", support)):
-            if value is not None and not 0 <= value <= 1:
-                raise DataError(f"{at}: {field} must lie between 0 and 1, got {value}")
+        support = getattr(rule, "conditions_support", None)
+        if support is None:
+            support = rule.support
+        elif isinstance(support, int | float):  # an estimate may lie outside [0, 1]
+            support = min(max(float(support), 0.0), 1.0)
+        for what, share in (("confidence", rule.confidence), ("support", support)):
+            if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
+                raise DataError(f"{at}: {what} must lie between 0 and 1, got {share}")
         rules_in_codes.append(_CheckedRule(event, rule.attribute, code, rule.confidence, support))
     return rules_in_codes
 
@@ -289,7 +292,7 @@ def _with_model(
     weights = table * silent
     total = weights.sum(axis=-2, keepdims=True)
     even = silent / np.maximum(silent.sum(axis=-2, keepdims=True), 1)
-    share = np.where(total > 0, weights / np.where(total > 0, total, 1), even)
+    share = np.where(total > 0, quotient(weights, total), even)
     whole = told + (1 - told.sum(axis=-2, keepdims=True)) * share
     whole = whole / whole.sum(axis=-2, keepdims=True)
     applies = ~silent.all(axis=-2, keepdims=True)
@@ -343,19 +346,13 @@ def inferences(
         inferred.append(inference(name, REPORT, risk_in_record(design, prior, name, limits)))
         if told is not None:
             inferred.append(inference(name, MODEL, risk_in_record(design, told, name, limits)))
-            inferred.append(_like_others(told, name))
-            inferred.append(inference(name, ALL, risk_knowing(design, told, name, limits)))
+            block = next(block for block in told.blocks if name in block.names)
+            table = np.moveaxis(block.tables[..., :1], block.names.index(name), 0)
+            others = joint_risk(table.reshape(len(table), -1, 1), slack_of(table.size))
+            inferred.append(inference(name, OTHERS, others))
+            knowing = risks_knowing(design, told, limits, [name])[name]
+            inferred.append(inference(name, ALL, knowing))
     return inferred
-
-
-def _like_others(told: Prior, name: str) -> Inference:
-    """Without any report: by the prior of the attribute given the others."""
-    block = next(block for block in told.blocks if name in block.names)
-    table = np.moveaxis(block.tables[..., 0], block.names.index(name), 0)
-    table = table.reshape(len(table), -1)
-    best = table.max(axis=0)
-    worst = quotient(best, table.sum(axis=0)).max()
-    return Inference(name, OTHERS, float(best.sum()), float(worst))
 
 
 def class_prior(
@@ -400,7 +397,7 @@ def _tied(prior: Prior, names: tuple[str, ...], joint: Array) -> Prior:
     return Prior(prior.schema, (*apart, joint_table), prior.source)
 
 
-def rules_from_json(text: str) -> list[Rule]:
+def rules_from_json(text: str) -> list[Any]:
     """The rules of a model.
 
     A rules file is a list, or an object that has one as `tacit mine tree --json` prints it and
@@ -417,27 +414,24 @@ def rules_from_json(text: str) -> list[Rule]:
         content = content["rules"]
     if not isinstance(content, list):
         raise FileError(f"rules must be a list, got {type(content).__name__}")
-    return [_rule(item, f"[{i}]") for i, item in enumerate(content)]
-
-
-def _rule(item: Any, where: str) -> Rule:
-    required = {"conditions", "attribute", "category", "confidence"}
-    if isinstance(item, dict) and "conclusion" in item:
-        raise FileError(
-            f"{where} concludes on several attributes at once; mine rules with one conclusion"
-        )
-    if not isinstance(item, dict) or not required <= set(item):
-        raise FileError(
-            f"{where} must be an object with 'conditions', 'attribute', 'category', "
-            f"'confidence' and, if known, 'support'; got {item!r:.60}"
-        )
-    if not isinstance(item["conditions"], dict) or not isinstance(item["attribute"], str):
-        raise FileError(f"{where}: conditions must be an object and attribute a name")
-    for number in ("confidence", "support", "conditions_support"):
-        value = item.get(number)
-        wrong = isinstance(value, bool) or not isinstance(value, int | float)
-        if wrong and (number == "confidence" or value is not None):
-            raise FileError(f"{where}.{number} must be a number, got {value!r:.60}")
-    if item.get("conditions_support") is not None:  # estimates may lie outside [0, 1]
-        item = item | {"support": min(max(float(item["conditions_support"]), 0.0), 1.0)}
-    return Rule(**{field.name: item[field.name] for field in fields(Rule) if field.name in item})
+    rules = []
+    for i, item in enumerate(content):
+        match item:
+            case {"conclusion": _}:
+                raise FileError(
+                    f"[{i}] concludes on several attributes at once; mine rules with one conclusion"
+                )
+            case {
+                "conditions": dict(),
+                "attribute": str(),
+                "category": _,
+                "confidence": int() | float(),
+            }:
+                rules.append(SimpleNamespace(**({"support": None} | item)))
+            case _:
+                raise FileError(
+                    f"[{i}] must be an object with 'conditions' (an object), 'attribute' (a name), "
+                    "'category', 'confidence' (a number) and, if known, 'support'; "
+                    f"got {item!r:.60}"
+                )
+    return rules

@@ -1,7 +1,7 @@
 """Repeated participation: what k reports of one person reveal.
 
-Memoised answers (the first report is kept and sent again) reveal what one report does. Without
-it every report throws new coins, and k reports are one report through the product channel
+A first report that is kept and sent again reveals what one report does. Otherwise every report
+throws new coins, and k reports are one report through the product channel
 
     M_k[(y_1 .. y_k), x] = prod_i M[y_i, x],      epsilon_k = k epsilon.
 
@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, softmax
 
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.kernels import MAX_DENSE, kron
@@ -29,7 +29,7 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, in_turn, joint_risk, sampled, slack_of, together
-from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of
+from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, safe_log
 
 #: Counts of reports times true cells that are enumerated.
 _MOST_ENTRIES = 2**22
@@ -45,7 +45,6 @@ class Repeated:
     """
 
     reports: int
-    memoised: bool
     attributes: dict[str, Figures | None]
     from_record: dict[str, Figures | None]
     groups: tuple[Figures | None, ...]
@@ -55,8 +54,6 @@ class Repeated:
 
     def caption(self) -> str:
         """What the figures are, in words."""
-        if self.memoised:
-            return f"{self.reports} reports of one person, the first kept and sent again."
         said = (
             f"What {self.reports} reports of one person, with new coins each time, reveal "
             "together. A first report that is kept and sent again reveals what one report does."
@@ -86,7 +83,6 @@ def repeated(
     reports: int,
     prior: Any = None,
     *,
-    memoised: bool = False,
     limits: Limits | None = None,
 ) -> Repeated:
     """What `reports` reports of one person reveal of each answer, each group and the record."""
@@ -95,10 +91,9 @@ def repeated(
         raise DataError(f"reports must be a whole number of at least 1, got {reports!r}")
     limits = limits or Limits()
     checked_prior = prior_of(prior, design, limits.rng, limits.priors)
-    k = 1 if memoised else reports
     names, whole = design.schema.names, design.channel(design.schema.names)
     parts = [
-        _RepeatedReports(factors, checked_prior, k, limits)
+        _RepeatedReports(factors, checked_prior, reports, limits)
         for factors in parts_of(whole.factors, checked_prior)
     ]
     by_name = {name: part for part in parts for name in part.names}
@@ -111,16 +106,15 @@ def repeated(
 
     return Repeated(
         reports,
-        memoised,
         {
-            n: shown(_RepeatedReports(single[n].factors, checked_prior, k, limits).risk((n,)))
+            n: shown(_RepeatedReports(single[n].factors, checked_prior, reports, limits).risk((n,)))
             for n in names
         },
         {n: shown(by_name[n].risk((n,))) for n in names},
         tuple(shown(by_name[g.attributes[0]].risk(g.attributes)) for g in design.groups),
         shown(together(measured)) if len(measured) == len(risks) else None,
-        {n: sum_up([channel.epsilon] * k) for n, channel in single.items()},
-        sum_up([whole.epsilon] * k),
+        {n: sum_up([channel.epsilon] * reports) for n, channel in single.items()},
+        sum_up([whole.epsilon] * reports),
     )
 
 
@@ -159,7 +153,7 @@ class _RepeatedReports:
 
     @cached_property
     def _matrix(self) -> Array:
-        return kron(factor.channel.kernel.entries for factor in self._factors)
+        return kron(factor.channel.matrix for factor in self._factors)
 
     @cached_property
     def _several(self) -> Array:
@@ -169,8 +163,7 @@ class _RepeatedReports:
             return matrix
         counts = compositions(k, len(matrix))
         orders = gammaln(k + 1) - gammaln(counts + 1).sum(axis=1)
-        possible = counts @ (matrix == 0) == 0
-        return np.where(possible, np.exp(orders[:, None] + counts @ _logs(matrix)), 0.0)
+        return np.asarray(np.exp(orders[:, None] + _log_chances(counts, matrix)))
 
     @cached_property
     def _shares(self) -> list[tuple[Array, Array]]:
@@ -186,10 +179,8 @@ class _RepeatedReports:
             rng, draws = np.random.default_rng(seed), most if i == 0 else max(100, most // 10)
             sent = matrix[:, rng.choice(len(prior), draws, p=prior)].T
             counts = rng.multinomial(self._k, sent / sent.sum(1, keepdims=True))
-            possible = (counts @ (matrix == 0) == 0) & (prior > 0)
-            weights = np.where(possible, counts @ _logs(matrix) + _logs(prior), -np.inf)
-            share = np.exp(weights - weights.max(axis=1, keepdims=True))
-            samples.append((share / share.sum(axis=1, keepdims=True), prior))
+            share = softmax(_log_chances(counts, matrix) + safe_log(prior), axis=1)
+            samples.append((share, prior))
         return samples
 
     def _drawn(self, share: Array, prior: Array, labels: Any, slack: float) -> Risk:
@@ -213,9 +204,10 @@ def compositions(total: int, parts: int) -> Index:
     return np.diff(bars, axis=1, prepend=-1, append=ends) - 1
 
 
-def _logs(values: Array) -> Array:
-    """Logarithms, 0 where a value is 0: what is impossible is marked elsewhere."""
-    return np.log(np.where(values > 0, values, 1.0))
+def _log_chances(counts: Index, matrix: Array) -> Array:
+    """log prod_y M[y, x]^count of each true cell; minus infinity where it cannot be."""
+    possible = counts @ (matrix == 0) == 0
+    return np.where(possible, counts @ np.log(np.where(matrix > 0, matrix, 1.0)), -np.inf)
 
 
 def _merged(joint: Array, labels: Any) -> Array:

@@ -21,7 +21,7 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.table import Figure, TablesResult
 from tacit.privacy import report_text
-from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
+from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess, bound_of_all
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
 from tacit.privacy.published_model import AfterMining, after_mining
@@ -114,39 +114,34 @@ def disclosure(
         shares = prior.table([name])
         if shares.shape[1] == 1:  # not of a prior that is only estimated
             bounds[name] = reports.bound(name, shares[:, 0].tolist())
-    least = None
-    if bounds:  # whoever guesses all answers right guesses each one right
-        accuracy = min(bound.accuracy for bound in bounds.values())
-        least = Bound(accuracy, accuracy, min(b.worst_posterior for b in bounds.values()))
-    tied = prior.ties_all
     return Disclosure(
-        {name: _disclosed(s, tied, bounds.get(name)) for name, s in scopes.attributes.items()},
-        tuple(_disclosed(scope, tied, None) for scope in scopes.groups),
-        _disclosed(scopes.record, tied, least),
-        None if tied else NOT_KNOWN,
+        {name: _disclosed(scope, bounds.get(name)) for name, scope in scopes.attributes.items()},
+        tuple(_disclosed(scope) for scope in scopes.groups),
+        _disclosed(scopes.record, bound_of_all(bounds.values()) if bounds else None),
+        None if prior.ties_all else NOT_KNOWN,
     )
 
 
-def _disclosed(scope: Scope, known: bool, bound: Bound | None) -> Disclosed:
-    figures = scope.from_record if known else None
+def _disclosed(scope: Scope, bound: Bound | None = None) -> Disclosed:
     return Disclosed(
-        accuracy=getattr(figures, "accuracy", None),
-        pse=getattr(figures, "pse", None),
-        worst_posterior=getattr(figures, "worst_posterior", None),
-        bound=None if bound is None else bound.accuracy,
-        worst_bound=None if bound is None else bound.worst_posterior,
+        accuracy=getattr(scope.whole, "accuracy", None),
+        pse=getattr(scope.whole, "pse", None),
+        worst_posterior=getattr(scope.whole, "worst_posterior", None),
+        bound=getattr(bound, "accuracy", None),
+        worst_bound=getattr(bound, "worst_posterior", None),
     )
 
 
-def with_dependence(scopes: Scopes, assessment: Assessment | None) -> Scopes:
-    """The scopes with the figures by the whole record that reported records lead to, if known."""
-    if assessment is None:
-        return scopes
+def with_dependence(scopes: Scopes, prior: Prior, assessment: Assessment | None) -> Scopes:
+    """The scopes with what is known by the whole record: from the prior, or from reports."""
 
     def of(scope: Scope) -> Scope:
+        if assessment is None:
+            return replace(scope, known=prior.ties_all)
         assessed = assessment.of(scope.names)
-        narrow = assessed.known("map_privacy")
-        return replace(scope, from_record=assessed.figures, exact=False) if narrow else scope
+        if not assessed.known("map_privacy"):
+            return scope
+        return replace(scope, from_record=assessed.figures, exact=False, known=True)
 
     return scopes.map(of)
 
@@ -159,15 +154,13 @@ def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
         alone = alone if central is None else 1 - central[1]
         attributes[name] = _from_reports(assessment.of((name,)), alone)
     record = _from_reports(assessment.record, 0.0)
-    groups = [
-        _disclosed(s, assessment.of(s.names).known("map_privacy"), None) for s in scopes.groups
-    ]
+    groups = tuple(map(_disclosed, scopes.groups))
     hidden = any(disclosed.accuracy is None for disclosed in (*attributes.values(), record))
     texts = [HIDDEN, MISSED] if hidden else [MISSED]
     if assessment.n_records < MIN_RECORDS:
         texts = [TOO_FEW]
     warning = " ".join(text.format(n=assessment.n_records) for text in texts)
-    return Disclosure(attributes, tuple(groups), record, warning, assessment)
+    return Disclosure(attributes, groups, record, warning, assessment)
 
 
 def _from_reports(assessed: Assessed, alone: float) -> Disclosed:
@@ -192,7 +185,7 @@ def _record_figure(name: str, doc: str) -> property:
     """A figure of every scope by the whole reported record, None where that is not known."""
 
     def figure(report: Report) -> PerScope[float | None]:
-        return report.map(lambda scope: getattr(report.record_figures(scope), name, None))
+        return report.map(lambda scope: getattr(scope.whole, name, None))
 
     return property(figure, doc=doc)
 
@@ -266,13 +259,6 @@ class Report(TablesResult, PerScope[Scope]):
         """
         return not self.prior.ties_all and self.disclosure.assessment is None
 
-    def record_figures(self, scope: Scope) -> Figures | None:
-        """The figures by the whole reported record; None where dependence is not known."""
-        assessment, known = self.disclosure.assessment, self.prior.ties_all
-        if assessment is not None:
-            known = assessment.of(scope.names).known("map_privacy")
-        return scope.from_record if known else None
-
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a respondent should know."""
@@ -337,7 +323,7 @@ class Report(TablesResult, PerScope[Scope]):
             # Before mining, by the whole record: null where not known.
             before = dict.fromkeys(("accuracy_before", "worst_before"))
             content["after_mining"] = [
-                asdict(mined) | ({} if self.record_figures(self.attributes[name]) else before)
+                asdict(mined) | ({} if self.attributes[name].known else before)
                 for name, mined in self.after_mining.items()
             ]
         if self.repeated is not None:
@@ -349,7 +335,7 @@ class Report(TablesResult, PerScope[Scope]):
     def _plain(self, scope: Scope) -> dict[str, Any]:
         """A scope's figures; null where they rest on a dependence that is not known."""
         plain = scope.to_dict()
-        if self.record_figures(scope) is None:
+        if not scope.known:
             plain["from_record"] = None
         if not self.prior.ties(scope.names):
             plain["alone"] = None
@@ -399,7 +385,7 @@ def report(
     if isinstance(prior, Reconstruction) and len(design.schema) > 1:
         patterns = prior.patterns.refuse(weights=True)
         assessment = assess(design, patterns, limits.rng, limits.progress)
-    scopes = with_dependence(measure(design, checked_prior, limits), assessment)
+    scopes = with_dependence(measure(design, checked_prior, limits), checked_prior, assessment)
     level, names = limits.level, design.schema.names
     mined = after_mining(_models(rules), design, checked_prior, scopes.attributes, limits)
     again = None if repeats is None else repeated(design, repeats, checked_prior, limits=limits)
@@ -427,7 +413,8 @@ def _knowing_others(
     if assessment is None or prior.ties_all:
         risks = risks_knowing(design, prior, limits)
         parts = linked_parts(design.conditions, design.schema)
-        apart = {n for part in parts if not prior.holds(part) for n in part}
+        held = [set(block.names) for block in prior.blocks]
+        apart = {n for part in parts if not any(set(part) <= one for one in held) for n in part}
         return {n: None if n in apart else r.figures(limits.level) for n, r in risks.items()}
     known = {n: a.figures for n, a in assessment.knowing_others.items() if a.known("map_privacy")}
     return {name: known.get(name) for name in design.schema.names}

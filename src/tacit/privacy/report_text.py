@@ -208,9 +208,12 @@ def scope_columns(report: Report) -> dict[str, list[Any]]:
     for kind, name, scope, disclosure in scopes:
         row = {"scope": kind, "name": name, "epsilon": scope.epsilon, "exact": scope.exact}
         alone = scope.alone if report.prior.ties(scope.names) else None
-        whole = report.record_figures(scope)
         others = report.knowing_others.get(name) if kind == "attribute" else None
-        for end, figures in (("", alone), ("_from_record", whole), ("_knowing_others", others)):
+        for end, figures in (
+            ("", alone),
+            ("_from_record", scope.whole),
+            ("_knowing_others", others),
+        ):
             row |= {f + end: getattr(figures, f, None) for f in FIGURES}
         row["accuracy_from_record"] = getattr(disclosure, "accuracy", None)
         row["accuracy_bound"] = getattr(disclosure, "bound", None)
@@ -272,7 +275,7 @@ def sentences(report: Report) -> tuple[str, ...]:
     an adversary who knows other answers."""
     said = [_attribute(report, name) for name in report.design.schema.names]
     number = len(said)
-    if report.repeated is not None and not report.repeated.memoised:
+    if report.repeated is not None:
         from tacit.survey.published import waves_sentence  # slow to import
 
         said.insert(0, waves_sentence(report.design, report.repeated.reports))

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.kernels import DenseKernel, Kernel, Mixture, Step, along_axis, uncertainty
+from tacit.core.channel.kernels import Mixture, Step, along_axis, dense_pass, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Attribute, Label, Schema
@@ -34,20 +34,19 @@ from tacit.records import Progress
 class JointGroups:
     """Groups that the prior ties together, with its tables: one axis per group, then the priors.
 
-    The table of the prior is passed through the channel group by group (see `Kernel`), with every
-    group's sum, squares or largest product as the target asks; the Kronecker product of the groups
-    is never built, and a prior that ties groups together is no obstacle.
+    The table of the prior is passed through the channel group by group (see `Channel.apply`), with
+    every group's sum, squares or largest product as the target asks; the Kronecker product of the
+    groups is never built, and a prior that ties groups together is no obstacle.
     """
 
     factors: tuple[Factor, ...]
-    kernels: tuple[Kernel, ...]
     schema: Schema
     prior: Array
 
     @property
     def slack(self) -> float:
         """A bound on the relative error of what is computed from this part."""
-        length = sum(kernel.length for kernel in self.kernels)
+        length = sum(factor.channel.length for factor in self.factors)
         return slack_of(length + 2 * self.prior.size.bit_length())
 
 
@@ -56,8 +55,7 @@ def part_of(factors: Sequence[Factor], prior: Prior) -> JointGroups:
     names = [name for factor in factors for name in factor.names]
     sizes = [math.prod(factor.channel.true_shape) for factor in factors]
     table = prior.table(names).reshape(*sizes, -1)
-    kernels = tuple(factor.channel.kernel for factor in factors)
-    return JointGroups(tuple(factors), kernels, prior.schema, table)
+    return JointGroups(tuple(factors), prior.schema, table)
 
 
 def reports_of(part: JointGroups) -> Array:
@@ -82,7 +80,7 @@ def risk_of(part: JointGroups, names: Sequence[str], passed: Array | None = None
     for axis in places:
         margin = np.moveaxis(table, axis, 0)
         margin = margin.reshape(margin.shape[0], -1, table.shape[-1]).sum(axis=1)
-        given = given + part.kernels[axis].entropies @ margin
+        given = given + part.factors[axis].channel.entropies @ margin
     total = _flat(_pass(part, table, Step.TOTAL, places))
     squares = _flat(_pass(part, table**2, Step.SQUARES, places))
     peak = _flat(_pass(part, table, Step.PEAK, places))
@@ -123,7 +121,7 @@ def _flat(table: Array) -> Array:
 def _pass(part: JointGroups, table: Array, step: Step, places: Iterable[int]) -> Array:
     """One step for each of these groups, along its own axis."""
     for axis in places:
-        table = along_axis(part.kernels[axis], step, table, axis)
+        table = along_axis(part.factors[axis].channel.apply, step, table, axis)
     return table
 
 
@@ -207,10 +205,10 @@ class _NamedMixture(Mixture):
 
 def _mixture_of(factor: Factor) -> _NamedMixture:
     """The group's two strategies, or an error if it is not of this kind."""
-    kernel, names = factor.channel.kernel, factor.names
+    channel, names = factor.channel, factor.names
     if len(names) == 1:
-        return _NamedMixture(0.0, 1.0, (kernel.entries,), None, names)
-    mixture = kernel.mixture
+        return _NamedMixture(0.0, 1.0, (channel.matrix,), None, names)
+    mixture = channel.mixture
     if mixture is None or not mixture.others:
         raise DataError(
             f"group [{', '.join(names)}] {factor.coin} has too many joint categories to be "
@@ -279,7 +277,7 @@ class _Sample:
                 table = self._table(block, flags, names)
                 table = table**2 if step is Step.SQUARES else table
                 table = self._moved(table, block, flags, step, names)
-                term = term + _logs(table[self._cell(block)])
+                term = term + safe_log(table[self._cell(block)])
             logs.append(term)
         chance = np.logaddexp.reduce(terms[Step.TOTAL])
         likely: Array = -chance
@@ -288,15 +286,15 @@ class _Sample:
                 likely += math.log(mixture.theta if fixed[g] else mixture.rest)
             else:  # M[y, x], x the truth behind each report
                 same = [self.true[name] == self.reported[name] for name in mixture.names]
-                kept = _logs(mixture.theta * np.logical_and.reduce(same))
+                kept = safe_log(mixture.theta * np.logical_and.reduce(same))
                 likely += np.logaddexp(self._replaced(mixture, self.true), kept)
         # The chance of all other reports, given the true answers.
         decided = tuple(fixed.get(g, True) for g in range(len(self.mixtures)))
         for block in self.blocks:
-            likely += _logs(self._table(block, decided)[self._cell(block, names)])
+            likely += safe_log(self._table(block, decided)[self._cell(block, names)])
             margin = block.marginal(names)
             if margin is not None:
-                likely -= _logs(margin.tables[self._cell(margin, names)])
+                likely -= safe_log(margin.tables[self._cell(margin, names)])
         drawn = np.exp(np.logaddexp.reduce(terms[Step.SQUARES]) - 2 * chance)
         best = np.exp(np.maximum.reduce(terms[Step.PEAK]) - chance)
         return drawn, best, likely / math.log(2)
@@ -312,7 +310,7 @@ class _Sample:
         code = self.reported[name]
         share: Array = np.zeros((len(code), prior.size))
         for flags, (total, impossible) in self._totals.items():
-            log_chance = _logs(self._table(block, flags)[self._cell(block)])
+            log_chance = safe_log(self._table(block, flags)[self._cell(block)])
             silent = np.isneginf(log_chance)
             rest = total - np.where(silent, 0.0, log_chance) - self._chance
             scale = np.where(impossible > silent, 0.0, np.exp(rest))
@@ -336,7 +334,7 @@ class _Sample:
         for flags in self._sets({}):
             total, impossible = self._weight(flags, Step.TOTAL), np.zeros(len(self.kept))
             for block in self.blocks:
-                log_chance = _logs(self._table(block, flags)[self._cell(block)])
+                log_chance = safe_log(self._table(block, flags)[self._cell(block)])
                 impossible += np.isneginf(log_chance)
                 total = total + np.where(np.isneginf(log_chance), 0.0, log_chance)
             totals[flags] = total, impossible
@@ -364,8 +362,8 @@ class _Sample:
     def _replaced(self, mixture: _NamedMixture, true: Mapping[str, Index]) -> Array:
         """log of rest prod_a B_a[y_a, x_a] for each draw."""
         parts = zip(mixture.names, mixture.others, strict=True)
-        logs = [_logs(b[self.reported[n], true[n]]) for n, b in parts]
-        return np.asarray(_logs(np.array(mixture.rest)) + np.sum(logs, axis=0))
+        logs = [safe_log(b[self.reported[n], true[n]]) for n, b in parts]
+        return np.asarray(safe_log(np.array(mixture.rest)) + np.sum(logs, axis=0))
 
     def _table(self, block: PriorTable, flags: Flags, left: Collection[str] = ()) -> Array:
         """The block's table over reports, save for the attributes that are left as they are."""
@@ -378,7 +376,7 @@ class _Sample:
         """One step along each of these attributes whose group is outside S."""
         for axis, name in enumerate(block.names):
             if name in names and not flags[self._groups[name]]:
-                table = along_axis(DenseKernel(self._others[name]), step, table, axis)
+                table = along_axis(partial(dense_pass, self._others[name]), step, table, axis)
         return table
 
     def _cell(self, block: PriorTable, true: Collection[str] = ()) -> tuple[Index, ...]:
@@ -421,7 +419,7 @@ def _draw_reported(
     return reported
 
 
-def _logs(values: Array) -> Array:
+def safe_log(values: Array) -> Array:
     """Logarithms; minus infinity at 0."""
     with np.errstate(divide="ignore"):
         return np.log(values)
@@ -448,7 +446,8 @@ DRAWN = 20_000
 class Scope:
     """An attribute, a group or the record: its figures for two adversaries, and its epsilon.
 
-    `from_record` takes answers in different tables of the prior as unrelated.
+    `from_record` takes answers in different tables of the prior as unrelated, unless `known`: then
+    it is known how answers go together.
 
     `weakest` is, for a group, the smallest PSE of its attributes: Zhan & Matwin's group privacy.
     """
@@ -459,6 +458,12 @@ class Scope:
     from_record: Figures
     exact: bool
     weakest: float | None = None
+    known: bool = False
+
+    @property
+    def whole(self) -> Figures | None:
+        """The figures by the whole reported record; None where dependence is not known."""
+        return self.from_record if self.known else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -580,20 +585,9 @@ class _Exact:
 
     def risk(self, names: Sequence[str]) -> Risk:
         """Of the part, of one of its groups or of an attribute, to one who sees all its reports."""
-        prior, risks = self._prior, []
         step = max(1, _AT_ONCE // self._cells)  # as many priors at once as fit in memory
-        for start in range(0, prior.stacked, step):
-            ends = [
-                slice(start, start + step) if b.tables.shape[-1] > 1 else slice(1)
-                for b in prior.blocks
-            ]
-            blocks = [
-                PriorTable(b.names, b.tables[..., end])
-                for b, end in zip(prior.blocks, ends, strict=True)
-            ]
-            chunk = Prior(prior.schema, tuple(blocks), prior.source)
-            risks.append(risk_of(part_of(self._factors, chunk), names))
-        return risk.stacked(risks)
+        chunks = (self._prior.part(i, i + step) for i in range(0, self._prior.stacked, step))
+        return risk.stacked([risk_of(part_of(self._factors, chunk), names) for chunk in chunks])
 
 
 def _risks(factors: Sequence[Factor], prior: Prior, limits: Limits) -> _Exact | Sampled:
@@ -671,9 +665,7 @@ def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Itera
     reported = [channel.reported.attributes[axis] for axis in factor.reported_axes]
     index = next((i for i, a in enumerate(reported) if a.name == name), 0)
     other = tuple(i for i in range(len(reported)) if i != index)
-    matrix = factor.channel.kernel.entries.reshape(*(a.size for a in reported), *sizes).sum(
-        axis=other
-    )
+    matrix = factor.channel.matrix.reshape(*(a.size for a in reported), *sizes).sum(axis=other)
     axis = factor.names.index(name)
     summed = tuple(1 + i for i in range(len(sizes)) if i != axis)
     tables = prior.table(factor.names).T

@@ -14,7 +14,7 @@ from operator import mul
 import numpy as np
 
 from tacit.core.arrays import Array, Codes, Index
-from tacit.core.channel.weights import UNDISGUISED, Events, GroupWeights, States
+from tacit.core.channel.weights import Events, GroupWeights, States
 from tacit.core.design import Design
 from tacit.reconstruction.estimate import Estimate, linear_estimate
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
@@ -114,7 +114,7 @@ def event_probability(reports: ReportWeights, event: Events, name: str) -> Estim
 def _score(reports: ReportWeights, event: Events, weights: Array, estimate: Estimate) -> ScoreTest:
     """The test of one event, among the reports that meet its undisguised conditions."""
     groups = list(reports.conditioned(event))
-    plain = [group for group in groups if group.weights.moments(event) == UNDISGUISED]
+    plain = [group for group in groups if group.weights.moments(event).undisguised]
     disguised = [group for group in groups if group not in plain]
     if not plain or not disguised:
         plain, disguised = [], groups

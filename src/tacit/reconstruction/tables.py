@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
-from tacit.core.channel.channel import SecondMoments, moments_of
+from tacit.core.channel.channel import moments_of
 from tacit.core.channel.linear_maps import Dense, Linear, chain
 from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
@@ -325,11 +325,12 @@ def _moments(problem: TableProblem, maps: list[Linear], power: int) -> KnownMome
     ]
     moments, groups = reduce(mul, (m for m, _ in parts)), [axes for _, axes in parts]
     shape = [n if any(a in axes for axes in groups) else 1 for a, n in enumerate(mean.shape)]
-    bounds = (arranged(b, groups, mean.shape) for b in (moments.own, moments.low, moments.high))
+    values = map(np.asarray, (moments.inside[0], *moments.outside))
+    bounds = (arranged(b, groups, mean.shape) for b in values)
     return KnownMoments(mean, *(np.broadcast_to(b.reshape(shape), mean.shape) for b in bounds))
 
 
-def _group_moments(factor: Factor, weights: Linear, power: int) -> SecondMoments:
+def _group_moments(factor: Factor, weights: Linear, power: int) -> EventMoments:
     if weights is factor.channel.inverse:
         return factor.channel.moments(power)
     return moments_of(Dense(factor.channel.matrix), Dense(weights.matrix()), power)

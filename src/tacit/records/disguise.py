@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,13 +73,17 @@ def disguise_files(
     named = Origin(design.fingerprint) if origin is None else origin
 
     def written(schema: Schema) -> WrittenReports:
-        draws, n_records, n_missing = BlockDraws(design, seed), 0, 0
+        source: Source = entropy
+        disguiser, n_records, n_missing = Disguiser(design), 0, 0
         with writing_records(out, design.reported, origin=named) as write:
             for batch in read_batches(records, schema, progress):
                 codes, absent = absent_cells(batch, design.schema)
                 codes, left = filled(codes, design.conditions, design.schema, absent, n_records)
                 hidden = None if left is None or not left.any() else absent_reports(left, design)
-                write(draws.next(codes), absent=hidden)
+                block, rest = divmod(n_records, SEED_BLOCK)
+                if seed is not None and rest == 0:  # the first as `disguise` draws a frame
+                    source = seeded_source(seed, *([block] if block else []))
+                write(disguiser.draw(codes, source), absent=hidden)
                 n_records += len(codes)
                 n_missing += 0 if hidden is None else int(hidden.sum())
         return WrittenReports(n_records, n_missing)
@@ -87,25 +92,6 @@ def disguise_files(
         return written(design.schema)
     except MissingAnswersError:  # begin again, with a category for them
         return written(with_no_answer(design.schema))
-
-
-class BlockDraws:
-    """Draws the reports of batches that are equally long and divide SEED_BLOCK, but for the last.
-
-    The first block is drawn as `disguise` draws a frame with the same seed.
-    """
-
-    def __init__(self, design: Design, seed: int | None) -> None:
-        self._disguiser, self._seed, self._done = Disguiser(design), seed, 0
-        self._source: Source = entropy
-
-    def next(self, codes: Codes) -> Codes:
-        """The reported codes of the next batch."""
-        block, rest = divmod(self._done, SEED_BLOCK)
-        if self._seed is not None and rest == 0:
-            self._source = seeded_source(self._seed, *([block] if block else []))
-        self._done += len(codes)
-        return self._disguiser.draw(codes, self._source)
 
 
 def disguise_spark(frame: Any, design: Design, seed: int | None = None) -> Any:
@@ -130,33 +116,23 @@ def disguise_spark(frame: Any, design: Design, seed: int | None = None) -> Any:
     root = os.urandom(KEY_BYTES) if seed is None else seed
     example = decode(np.zeros((1, len(design.reported)), np.uint8), design.reported, "pyarrow")
     return frame.select(*cells, number).mapInArrow(
-        _PartDisguise(design.to_json(), root), from_arrow_schema(example.schema)
+        partial(_disguise_part, design.to_json(), root), from_arrow_schema(example.schema)
     )
 
 
-class _PartDisguise:
-    """Disguises a partition; the last column of its batches is the number of the partition."""
-
-    def __init__(self, design: str, root: int | bytes) -> None:
-        self._design, self._root = design, root
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        design = Design.from_json(self._design)
-        full = (batch for batch in batches if batch.num_rows)
-        first = next(full, None)
-        if first is None:
-            return
-        part = int(first.column(first.num_columns - 1)[0].as_py())
-        disguiser, source = Disguiser(design), self._source(part)
-        encoded = _encoded(chain([first], full), design, part)
-        for codes in rebatched(encoded, BLOCK):
-            reported = disguiser.draw(codes, source)
-            yield from decode(reported, design.reported, "pyarrow").to_batches()
-
-    def _source(self, part: int) -> Source:
-        if isinstance(self._root, bytes):
-            return keyed_source(self._root, part)
-        return seeded_source(self._root, part)
+def _disguise_part(design_file: str, root: int | bytes, batches: Iterator[Any]) -> Iterator[Any]:
+    """Disguise a partition; the last column of its batches is the number of the partition."""
+    design = Design.from_json(design_file)
+    full = (batch for batch in batches if batch.num_rows)
+    first = next(full, None)
+    if first is None:
+        return
+    part = int(first.column(first.num_columns - 1)[0].as_py())
+    source = keyed_source(root, part) if isinstance(root, bytes) else seeded_source(root, part)
+    disguiser = Disguiser(design)
+    for codes in rebatched(_encoded(chain([first], full), design, part), BLOCK):
+        reported = disguiser.draw(codes, source)
+        yield from decode(reported, design.reported, "pyarrow").to_batches()
 
 
 def _encoded(batches: Iterable[Any], design: Design, part: int) -> Iterator[Codes]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tacit.core.arrays import Codes
+from tacit.core.frames import ColumnKind, kind_of
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, FileError, MemoryLimitError
@@ -30,7 +31,6 @@ from tacit.records.keys import key_runs
 from tacit.records.memory_limit import is_limited, limited, needs_more, unfinished
 from tacit.records.paths import PARQUET, check_columns, check_parquet, partition_keys
 from tacit.records.patterns import common_columns
-from tacit.records.queries import ColumnKind
 
 _NULL = "CAST(NULL AS BIGINT)"
 #: Columns that are grouped as they are: it costs less to code their groups than their cells.
@@ -119,7 +119,7 @@ class DuckDBFiles(queries.QueryEngine):
         if partitioned and both:
             raise DataError(f"{path}: {both[0]!r} is a column and in the path; need one of them")
         kinds = (
-            kind_of_arrow(arrow.field(name).type, name) if name in arrow.names else ColumnKind.TEXT
+            kind_of(arrow.field(name).type, name) if name in arrow.names else ColumnKind.TEXT
             for name in self.schema.names
         )
         return tuple(kinds), partitioned
@@ -208,12 +208,6 @@ def _arrow_files(files: Sequence[Path]) -> Any:
     import pyarrow.dataset  # slow to start
 
     return pyarrow.dataset.dataset([str(path) for path in files], format="ipc")
-
-
-def kind_of_arrow(arrow: Any, name: str) -> ColumnKind:
-    """What the cells of an Arrow column are; an error if they cannot be labels."""
-    plain = arrow.value_type if pa.types.is_dictionary(arrow) else arrow
-    return queries.kind_of_column(name, plain, lambda test: getattr(pa.types, test)(plain))
 
 
 @contextmanager

@@ -10,20 +10,20 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Codes
+from tacit.core.frames import ColumnKind, kind_of
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, TacitError
 from tacit.records import queries
 from tacit.records.keys import key_runs
 from tacit.records.patterns import NO_RECORDS, BlockTable, check_attributes
-from tacit.records.queries import ColumnKind
 
 with optional_imports():
     import ibis
@@ -41,7 +41,7 @@ class IbisRecords(queries.QueryEngine):
         with self._running():
             types = table.schema()
         check_attributes(schema, types.names)
-        self._kinds = [_kind(types[name], name) for name in schema.names]
+        self._kinds = [kind_of(types[name].to_pyarrow(), name) for name in schema.names]
 
     def column_names(self) -> Sequence[str]:
         return list(self._table.columns)
@@ -134,7 +134,7 @@ class SparkRecords(IbisRecords):
     def total(self, table: BlockTable) -> npt.NDArray[Any]:
         with self._running():
             frame = self._table.get_backend()._session.sql(self._query)
-            totals = queries.PartTotals(table, self.schema)
+            totals = partial(queries.part_totals, table, self.schema)
             parts = frame.mapInArrow(totals, "part binary").collect()
         if not parts:
             raise DataError(NO_RECORDS)
@@ -161,12 +161,14 @@ def table_of_spark(frame: Any) -> Any:
     return backend.table(name)
 
 
-def _kind(type_: Any, name: str) -> ColumnKind:
-    """What the cells of a column are; an error if they cannot be labels."""
-    return queries.kind_of_column(
-        name, type_, lambda test: hasattr(type_, test) and getattr(type_, test)()
-    )
-
+#: What cells are compared as.
+_TYPES = {
+    ColumnKind.TEXT: "string",
+    ColumnKind.BOOLEAN: "boolean",
+    ColumnKind.INTEGER: "int64",
+    ColumnKind.FLOAT: "float64",
+    ColumnKind.DECIMAL: "int64",
+}
 
 # Codes and keys as expressions ---------------------------------------------------------------
 
@@ -207,13 +209,10 @@ def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
     nothing = ibis.null("int64")
     if not values or kind == ColumnKind.NULL:
         return nothing
-    if kind in (ColumnKind.INTEGER, ColumnKind.DECIMAL):
-        whole = cell.cast("int64")
-        if kind == ColumnKind.DECIMAL:
-            whole = ibis.ifelse(cell == cell.floor(), whole, nothing)
-        cell = whole
-    elif kind == ColumnKind.FLOAT:
-        cell = cell.cast("float64")
+    value = cell.cast(_TYPES[kind])
+    cell = (
+        ibis.ifelse(cell == cell.floor(), value, nothing) if kind == ColumnKind.DECIMAL else value
+    )
     first = queries.consecutive(values)
     if first is not None and kind != ColumnKind.FLOAT:
         inside = cell.between(first, first + len(values) - 1)
@@ -221,8 +220,7 @@ def _looked_up(cell: Any, kind: ColumnKind, values: dict[Label, int]) -> Any:
     if kind == ColumnKind.FLOAT:  # some backends take 0.5 for a decimal, in no array of floats
         codes = ((cell == value, ibis.literal(code, "int64")) for value, code in values.items())
         return ibis.cases(*codes, else_=nothing)
-    types = {ColumnKind.TEXT: "string", ColumnKind.BOOLEAN: "boolean"}
-    labels = ibis.literal(list(values), f"array<{types.get(kind, 'int64')}>")
+    labels = ibis.literal(list(values), f"array<{_TYPES[kind]}>")
     index = labels.index(cell).cast("int64").nullif(-1)
     in_order = list(values.values())
     if in_order == list(range(len(in_order))):

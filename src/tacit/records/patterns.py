@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, islice
 from typing import Any
 
@@ -506,25 +506,20 @@ def pair_tables(engine: CountEngine) -> PairTables:
     blocks of H^T H. Sums of ones below 2^24 are exact in single precision, so blocks of records go
     through fast matrix products.
     """
-    return PairTables(engine.schema, engine.total(PairCounts(engine.schema.sizes)))
+    return PairTables(engine.schema, engine.total(partial(pair_counts, engine.schema.sizes)))
 
 
-@dataclass(frozen=True)
-class PairCounts:
+def pair_counts(sizes: tuple[int, ...], codes: Codes) -> Counts:
     """The products of one-hot columns of a block of codes."""
-
-    sizes: tuple[int, ...]
-
-    def __call__(self, codes: Codes) -> Counts:
-        width = sum(self.sizes)
-        starts = np.cumsum(self.sizes) - self.sizes
-        step = max(1, _ENTRIES // width)
-        counts = np.zeros((width, width), np.int64)
-        for first in range(0, len(codes), step):
-            block = codes[first : first + step]
-            hot = np.zeros((len(block), width), np.float32)
-            rows = np.arange(len(block))
-            for start, column in zip(starts, block.T, strict=True):
-                hot[rows, start + column.astype(np.intp)] = 1
-            counts += (hot.T @ hot).astype(np.int64)
-        return counts
+    width = sum(sizes)
+    starts = np.cumsum(sizes) - sizes
+    step = max(1, _ENTRIES // width)
+    counts = np.zeros((width, width), np.int64)
+    for first in range(0, len(codes), step):
+        block = codes[first : first + step]
+        hot = np.zeros((len(block), width), np.float32)
+        rows = np.arange(len(block))
+        for start, column in zip(starts, block.T, strict=True):
+            hot[rows, start + column.astype(np.intp)] = 1
+        counts += (hot.T @ hot).astype(np.int64)
+    return counts

@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from enum import Enum
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
 
@@ -23,10 +22,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tacit.core.arrays import Codes
-from tacit.core.frames import integers
+from tacit.core.frames import ColumnKind, integers
 from tacit.core.label_codes import missing_advice, unknown_category
 from tacit.core.schema import Attribute, Label, Schema
-from tacit.errors import DataError, EngineError, MissingAnswersError
+from tacit.errors import EngineError, MissingAnswersError
 from tacit.output.number_text import text
 from tacit.records import patterns
 from tacit.records.keys import codes_of_keys
@@ -88,44 +87,6 @@ class QueryEngine(CountEngine):
         return [integers(key) for key in keys]
 
 
-class ColumnKind(Enum):
-    """What the cells of a column are."""
-
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    INTEGER = "integer"
-    FLOAT = "float"
-    DECIMAL = "decimal"
-    NULL = "null"
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the cells are numbers; booleans are not."""
-        return self in (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.DECIMAL)
-
-
-#: What a library calls a type in its tests, such as `is_string`, and what its cells are.
-_TYPES = {
-    "string": ColumnKind.TEXT,
-    "large_string": ColumnKind.TEXT,
-    "string_view": ColumnKind.TEXT,
-    "boolean": ColumnKind.BOOLEAN,
-    "integer": ColumnKind.INTEGER,
-    "floating": ColumnKind.FLOAT,
-    "decimal": ColumnKind.DECIMAL,
-    "null": ColumnKind.NULL,
-}
-
-
-def kind_of_column(name: str, type_: object, passes: Callable[[str], bool]) -> ColumnKind:
-    """What the cells of a column are, by the tests its type passes; an error if no labels."""
-    for test, kind in _TYPES.items():
-        if passes(f"is_{test}"):
-            return kind
-    allowed = "text, categorical, boolean, integer or float"
-    raise DataError(f"attribute {name!r}: its column is of type {type_}; allowed: {allowed}")
-
-
 def category_values(attribute: Attribute, kind: ColumnKind) -> dict[Label, int]:
     """The values of a column of this kind that are categories, each with its code."""
     values = ((_value(label, kind), code) for label, code in attribute.codes.items())
@@ -182,27 +143,22 @@ def cancellable(
         return running.result()
 
 
-class PartTotals:
+def part_totals(table: BlockTable, schema: Schema, batches: Iterator[Any]) -> Iterator[Any]:
     """What an executor of Spark computes: the total of a partition, as bytes.
 
     It is null if a record has a cell without a category.
     """
-
-    def __init__(self, table: BlockTable, schema: Schema) -> None:
-        self._table, self._schema = table, schema
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        total: npt.NDArray[Any] | None = None
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            if any(column.null_count for column in batch.columns):
-                yield pa.record_batch([pa.array([None], pa.binary())], names=["part"])
-                return
-            keys = [integers(column) for column in batch.columns]
-            table = self._table(codes_of_keys(keys, self._schema))
-            total = table if total is None else total + table
-        if total is not None:
-            stream = io.BytesIO()
-            np.save(stream, total)
-            yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])
+    total: npt.NDArray[Any] | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if any(column.null_count for column in batch.columns):
+            yield pa.record_batch([pa.array([None], pa.binary())], names=["part"])
+            return
+        keys = [integers(column) for column in batch.columns]
+        block = table(codes_of_keys(keys, schema))
+        total = block if total is None else total + block
+    if total is not None:
+        stream = io.BytesIO()
+        np.save(stream, total)
+        yield pa.record_batch([pa.array([stream.getvalue()], pa.binary())], names=["part"])

@@ -15,17 +15,17 @@ function paragraph(text, kind) {
 
 function show(problems) {
   if (problems.length === 0) {
-    found.replaceChildren(paragraph("The text is correct.", "note plain"));
+    found.replaceChildren(paragraph("The text is correct.", "note"));
     return;
   }
   const list = document.createElement("ul");
   for (const problem of problems) {
     const item = document.createElement("li");
-    item.textContent = problem.replace(/^survey:/, "Line ");
+    item.textContent = problem;
     list.append(item);
   }
   const box = document.createElement("div");
-  box.className = "note bad plain";
+  box.className = "problem";
   box.append(paragraph("The text has problems:", ""), list);
   found.replaceChildren(box);
 }

@@ -24,7 +24,7 @@ from statistics import NormalDist
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.channel import SecondMoments
+from tacit.core.channel.weights import EventMoments
 from tacit.core.design import Design
 from tacit.errors import DataError
 
@@ -69,13 +69,13 @@ def _width(design: Design, name: str, n: int) -> Width:
     if channel is None or channel.inverse is None:
         return Width(name, n, None, None, None)
     moments = channel.moments(2)
-    worst = np.clip((moments.own - moments.high) / 2, 0, 1)
+    worst = np.clip((moments.inside[0] - moments.outside[1]) / 2, 0, 1)
     return Width(name, n, *(_stderr(moments, p, n) for p in (worst, 0.1, 0.5)))
 
 
-def _stderr(moments: SecondMoments, p: Array | float, n: int) -> float:
+def _stderr(moments: EventMoments, p: Array | float, n: int) -> float:
     """The largest standard error over categories with the share p."""
-    variance = p * moments.own + (1 - p) * moments.high - np.square(p)
+    variance = p * moments.inside[0] + (1 - p) * moments.outside[1] - np.square(p)
     return math.sqrt(max(float(np.max(variance)), 0.0) / n)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +23,8 @@ Place = tuple[str | int, ...]
 #: What is wrong, and where.
 PlacedProblem = tuple[Place, str]
 
-#: libyaml accepts a text such as `Do you smoke?` in braces, as YAML 1.2 does; PyYAML's own parser,
-#: the fallback, does not.
+#: libyaml accepts a text such as `Do you smoke?` in braces, as YAML 1.2 does; PyYAML's own parser
+#: does not, and is used where libyaml is missing.
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULL = re.compile(r"~|null|Null|NULL|")
@@ -103,28 +102,18 @@ def parse(text: str, name: str) -> SurveySource:
 
 
 def _yaml(text: str, name: str) -> SurveySource:
-    """Parse with libyaml, else with PyYAML's own parser, which accepts half surrogates."""
-    try:
-        return _composed(text, name, LOADER)
-    except yaml.YAMLError:
-        with suppress(yaml.YAMLError):
-            return _composed(text, name, yaml.SafeLoader)
-        raise
-
-
-def _composed(text: str, name: str, loader: Any) -> SurveySource:
-    _refuse(text, loader)
+    _refuse(text)
     source = SurveySource(name)
-    root = yaml.compose(text, Loader=loader)
+    root = yaml.compose(text, Loader=LOADER)
     if root is not None:
         source.data = _value(root, (), source)
     return source
 
 
-def _refuse(text: str, loader: Any) -> None:
+def _refuse(text: str) -> None:
     """Raise on deep nesting, anchors and tags before any value is built."""
     depth = 0
-    for token in yaml.scan(text, Loader=loader):
+    for token in yaml.scan(text, Loader=LOADER):
         depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
         if depth > _DEEPEST:
             raise _LineError(token, "is nested too deeply")
@@ -181,7 +170,7 @@ def _json(text: str, name: str) -> SurveySource:
     except ValueError as error:
         raise SurveyError([f"{name}:1: not JSON: {error}"]) from None
     try:  # the YAML parser gives the lines; it rejects tabs and escaped surrogates
-        lines = _composed(_SURROGATE.sub(r"\\u0020", text.replace("\t", " ")), name, LOADER).lines
+        lines = _yaml(_SURROGATE.sub(r"\\u0020", text.replace("\t", " ")), name).lines
     except (yaml.YAMLError, _LineError):
         return SurveySource(name, data)
     return SurveySource(name, data, lines)

@@ -162,10 +162,11 @@ def test_rules_with_several_conclusions_have_no_single_one_to_measure() -> None:
 def test_an_estimated_share_outside_0_and_1_is_read_as_the_nearest_share() -> None:
     item = {"conditions": {"bread": ["yes"]}, "attribute": "butter", "category": "yes"}
     item |= {"confidence": 0.5, "support": -0.01, "conditions_support": -0.02}
-    (rule,) = rules_from_json(json.dumps([item]))
-    assert rule.support == 0
-    with pytest.raises(FileError, match="conditions_support must be a number"):
-        rules_from_json(json.dumps([item | {"conditions_support": "much"}]))
+    prior = prior_of(None, MASK)
+    assert known_conditions(rules_from_json(json.dumps([item])), MASK, prior) == {"butter": 0}
+    read = rules_from_json(json.dumps([item | {"conditions_support": "much"}]))
+    with pytest.raises(DataError, match="rule 1: support must lie between 0 and 1, got much"):
+        known_conditions(read, MASK, prior)
 
 
 # Errors -------------------------------------------------------------------------------------------

@@ -190,10 +190,12 @@ def test_yes_and_no_need_no_label_in_the_languages_of_the_page() -> None:
     assert not any("needs a label" in line for line in told)
 
 
-@pytest.mark.parametrize("letter", ["\\u202e", "\\u0007", "\\ud83d"])
-def test_characters_that_mislead_are_refused(letter: str) -> None:
+@pytest.mark.parametrize(
+    ("letter", "told"), [("\\u202e", "title: "), ("\\u0007", "title: "), ("\\ud83d", "not YAML: ")]
+)
+def test_characters_that_mislead_are_refused(letter: str, told: str) -> None:
     data = SMALL.replace("Smoking", f'"a {letter} b"')
-    assert problems(data)[0].startswith("f.yaml:1: title: ")
+    assert problems(data)[0].startswith(f"f.yaml:1: {told}")
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u05e9\u05dc\u05d5\u05dd", "🙂"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -40,15 +40,30 @@ class NewRows(NamedTuple):
 
 
 class Database(ABC):
-    """One database: transactions, the claim to write, rewriting in order, truncating its log."""
+    """One database: transactions, the claim to write, rewriting in order, truncating its log.
 
-    #: The name of the database in messages, without a password.
-    shown: str
-    engine: Engine
+    `shown` is its name in messages, without a password.
+    """
+
     #: Seconds that a statement of the writing server may take.
     write_seconds: float = WRITE_SECONDS
     #: Whether `insert_together` has found a survey with enough new records to erase their order.
     order_due = False
+
+    def __init__(self, shown: str, engine: Engine) -> None:
+        self.shown, self.engine = shown, engine
+        self._lock = threading.RLock()  # the garbage collector may close a connection
+        self._open: dict[int, Any] = {}  # driver connections
+        event.listen(engine, "connect", self._opened)
+        event.listen(engine, "close", self._closes)
+
+    def _opened(self, connection: Any, _: object) -> None:
+        with self._lock:
+            self._open[id(connection)] = connection
+
+    def _closes(self, connection: Any, _: object) -> None:
+        with self._lock:
+            self._open.pop(id(connection), None)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -155,9 +170,15 @@ class Database(ABC):
     def ping(self, connection: Connection) -> None:
         """Check that the database answers on the connection of `claim`."""
 
-    @abstractmethod
     def break_connections(self) -> None:
         """Break all connections, from any thread: waiting calls then fail."""
+        with self._lock:  # none is closed meanwhile
+            for connection in list(self._open.values()):
+                self._break(connection)
+
+    @abstractmethod
+    def _break(self, connection: Any) -> None:
+        """Break a driver connection."""
 
     def close(self) -> None:
         """Close all connections."""
@@ -172,33 +193,6 @@ class Database(ABC):
             reason = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
             first = reason.splitlines()[0]
             raise Unavailable(f"{self.shown}: the database does not answer: {first}") from None
-
-
-class OpenConnections:
-    """The open driver connections of an engine, for use from another thread.
-
-    Create it before other listeners, so that a connection is known before it is used.
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self._lock = threading.RLock()  # the garbage collector may close a connection
-        self._open: dict[int, Any] = {}
-        event.listen(engine, "connect", self._opened)
-        event.listen(engine, "close", self._closes)
-
-    def each(self, act: Callable[[Any], None]) -> None:
-        """Call `act` with every connection; none is closed meanwhile."""
-        with self._lock:
-            for connection in list(self._open.values()):
-                act(connection)
-
-    def _opened(self, connection: Any, _: object) -> None:
-        with self._lock:
-            self._open[id(connection)] = connection
-
-    def _closes(self, connection: Any, _: object) -> None:
-        with self._lock:
-            self._open.pop(id(connection), None)
 
 
 def database(url: str | Path, must_exist: bool = False) -> Database:

@@ -27,7 +27,7 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from tacit.collect.store.database import PATIENCE, Database, NewRows, OpenConnections
+from tacit.collect.store.database import PATIENCE, Database, NewRows
 from tacit.collect.store.values import FEWEST_TOGETHER
 from tacit.errors import StoreError, Unavailable
 
@@ -66,34 +66,6 @@ RISKS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "wal_keep_size": ("so many megabytes of the write-ahead log stay on disk", ("0",)),
 }
-
-
-def warnings(connection: Connection) -> list[str]:
-    """A sentence for each setting that keeps order or time, and about the write-ahead log.
-
-    They are checked at every start. Each one becomes a warning that says what is kept and how the
-    administrator can stop it.
-    """
-    found = connection.execute(text(_SETTINGS), {"names": list(RISKS)})
-    values: dict[str, str] = {row.name: row.setting for row in found}
-    said = [
-        f"PostgreSQL: {name} is {values[name]}: {kept}; set it to {harmless[0]}"
-        for name, (kept, harmless) in RISKS.items()
-        if values.get(name, harmless[0]) not in harmless
-    ]
-    slots = list(connection.scalars(text(_SLOTS)))
-    if slots:
-        said.append(
-            f"PostgreSQL: replication slots ({', '.join(slots)}) keep the write-ahead log until "
-            f"it is read: {_ARCHIVED}; drop them"
-        )
-    if not may_checkpoint(connection):
-        said.append(
-            "PostgreSQL: this role may not end a segment of the write-ahead log, which keeps "
-            "which records and used links belong together until two checkpoints have passed "
-            "(checkpoint_timeout); grant pg_checkpoint, and execute on function pg_switch_wal()"
-        )
-    return said
 
 
 def may_checkpoint(connection: Connection) -> bool:
@@ -224,15 +196,15 @@ class Postgres(Database):
     """A database on a PostgreSQL server of version 12 or newer."""
 
     def __init__(self, url: URL) -> None:
-        self.shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
-        self.engine = create_engine(
+        shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+        engine = create_engine(
             url,
             connect_args=_TIMEOUTS,
             pool_pre_ping=True,
             paramstyle="format",
             hide_parameters=True,
         )
-        self._open = OpenConnections(self.engine)
+        super().__init__(shown, engine)
         event.listen(self.engine, "connect", _prepare)
         self._used_links = 0  # deleted by this server, and perhaps still in the file
         self._small_batch = False  # since the last time they were removed
@@ -250,15 +222,6 @@ class Postgres(Database):
         connection.execute(text(_WAIT_FOR_LOCK), {"kind": _LAYOUT_LOCK})
 
     def claim(self) -> Connection:
-        connection = self.engine.connect()
-        try:
-            self._claim(connection)
-        except BaseException:
-            self.release(connection)
-            raise
-        return connection
-
-    def _claim(self, connection: Connection) -> None:
         """Share the lock; wait for a server that takes it to find out whether it is alone.
 
         All statements of a batch look rows up by their keys: a plan from the time when a table was
@@ -267,21 +230,28 @@ class Postgres(Database):
         takes a hundred times as long as to run it.
         """
         longest = self.write_seconds * 1000
-        for setting, value in (
-            ("statement_timeout", f"{longest:.0f}"),
-            ("lock_timeout", f"{longest:.0f}"),
-            ("idle_in_transaction_session_timeout", f"{max(1, _STALLED * longest):.0f}"),
-            ("enable_seqscan", "off"),
-            ("jit", "off"),
-        ):
-            connection.execute(text(f"SET {setting} = {value}"))
-        connection.execute(text(_CHECK_CLIENT))
-        connection.execute(text(_SHARE_LOCK), {"kind": _WRITE_LOCK})
-        durable = connection.scalar(text("SHOW fsync"))
-        connection.commit()
-        if durable != "on":
-            what = f"fsync is {durable}, nothing would be durable; turn it on"
-            raise StoreError(f"{self.shown}: {what}")
+        settings = {
+            "statement_timeout": f"{longest:.0f}",
+            "lock_timeout": f"{longest:.0f}",
+            "idle_in_transaction_session_timeout": f"{max(1, _STALLED * longest):.0f}",
+            "enable_seqscan": "off",
+            "jit": "off",
+        }
+        connection = self.engine.connect()
+        try:
+            for setting, value in settings.items():
+                connection.execute(text(f"SET {setting} = {value}"))
+            connection.execute(text(_CHECK_CLIENT))
+            connection.execute(text(_SHARE_LOCK), {"kind": _WRITE_LOCK})
+            durable = connection.scalar(text("SHOW fsync"))
+            connection.commit()
+            if durable != "on":
+                what = f"fsync is {durable}, nothing would be durable; turn it on"
+                raise StoreError(f"{self.shown}: {what}")
+        except BaseException:
+            self.release(connection)
+            raise
+        return connection
 
     def alone(self, connection: Connection) -> bool:
         with self.translating_errors(), connection.begin():
@@ -392,12 +362,42 @@ class Postgres(Database):
         with connection.begin():
             connection.exec_driver_sql("SELECT 1")
 
-    def break_connections(self) -> None:
-        self._open.each(_shut_down)
+    def _break(self, connection: psycopg.Connection[Any]) -> None:
+        """Shut down a connection's socket, so that a thread that reads from it wakes up."""
+        with (
+            suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(connection.fileno())) as line,
+        ):
+            line.shutdown(socket.SHUT_RDWR)
 
     def warnings(self) -> list[str]:
+        """A sentence for each setting that keeps order or time, and about the write-ahead log.
+
+        They are checked at every start. Each one becomes a warning that says what is kept and how
+        the administrator can stop it.
+        """
         with self.reading() as connection:
-            return warnings(connection)
+            settings = connection.execute(text(_SETTINGS), {"names": list(RISKS)}).all()
+            slots = list(connection.scalars(text(_SLOTS)))
+            able = may_checkpoint(connection)
+        values: dict[str, str] = {row.name: row.setting for row in settings}
+        said = [
+            f"PostgreSQL: {name} is {values[name]}: {kept}; set it to {harmless[0]}"
+            for name, (kept, harmless) in RISKS.items()
+            if values.get(name, harmless[0]) not in harmless
+        ]
+        if slots:
+            said.append(
+                f"PostgreSQL: replication slots ({', '.join(slots)}) keep the write-ahead log "
+                f"until it is read: {_ARCHIVED}; drop them"
+            )
+        if not able:
+            said.append(
+                "PostgreSQL: this role may not end a segment of the write-ahead log, which keeps "
+                "which records and used links belong together until two checkpoints have passed "
+                "(checkpoint_timeout); grant pg_checkpoint, and execute on function pg_switch_wal()"
+            )
+        return said
 
     @contextmanager
     def _autocommit(self) -> Iterator[Connection]:
@@ -429,15 +429,6 @@ def _parameters(offer: NewRows) -> dict[str, Any]:
     ids, codes, sums = map(list, zip(*offer.rows, strict=True))
     quota = _NO_QUOTA if offer.quota is None else offer.quota
     return offer._asdict() | {"quota": quota, "ids": ids, "codes": codes, "sums": sums}
-
-
-def _shut_down(connection: psycopg.Connection[Any]) -> None:
-    """Shut down a connection's socket, so that a thread that reads from it wakes up."""
-    with (
-        suppress(OSError, psycopg.Error),
-        socket.socket(fileno=os.dup(connection.fileno())) as line,
-    ):
-        line.shutdown(socket.SHUT_RDWR)
 
 
 def _prepare(connection: Any, _: object) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
-from tacit.collect.store.database import PATIENCE, Database, NewRows, OpenConnections
+from tacit.collect.store.database import PATIENCE, Database, NewRows
 from tacit.collect.store.values import FEWEST_TOGETHER
 from tacit.errors import StoreError, Unavailable
 
@@ -143,7 +143,6 @@ class Sqlite(Database):
     """A file, its log, and a lock file that a writing server holds."""
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
-        self.shown = str(path)
         if path.is_dir() or not path.resolve().parent.is_dir():
             what = "is a folder" if path.is_dir() else "its folder does not exist"
             raise StoreError(f"{path}: {what}; name a file for the database")
@@ -156,10 +155,9 @@ class Sqlite(Database):
         self._held: Connection | None = None
         self._emptied = True
         self._copied = 0  # of the held connection's changes
-        self.engine = create_engine(
-            URL.create("sqlite", database=str(path)), creator=self._connect, hide_parameters=True
-        )
-        self._open = OpenConnections(self.engine)
+        url = URL.create("sqlite", database=str(path))
+        engine = create_engine(url, creator=self._connect, hide_parameters=True)
+        super().__init__(str(path), engine)
         event.listen(self.engine, "begin", _begin)
 
     @contextmanager
@@ -298,9 +296,9 @@ class Sqlite(Database):
             except sqlite3.Error as error:
                 raise OSError(str(error)) from None
 
-    def break_connections(self) -> None:
-        """Interrupt running statements; one that waits for a lock times out by itself."""
-        self._open.each(sqlite3.Connection.interrupt)
+    def _break(self, connection: sqlite3.Connection) -> None:
+        """Interrupt a running statement; one that waits for a lock times out by itself."""
+        connection.interrupt()
 
     def close(self) -> None:
         super().close()

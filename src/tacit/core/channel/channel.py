@@ -3,27 +3,36 @@
 A channel is what an adversary and an analyst both see of a coin. It carries epsilon, so no
 disguise comes without its guarantee, and the condition number, so no reconstruction comes
 without a warning of what it costs. It offers all that its users need: the matrix and its inverse
-as linear maps and the weights of reports for estimates, the kernel for privacy figures, exact
-fractions for bounds. Defaults serve any dense matrix; families override them with closed forms.
+as linear maps and the weights of reports for estimates, passes over tables for privacy figures,
+exact fractions for bounds. Defaults serve any dense matrix; families override them with closed
+forms.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 
-from tacit.core.arrays import Array
-from tacit.core.channel import kernels, linear_maps, weights
+from tacit.core.arrays import Array, Index
+from tacit.core.channel import linear_maps, weights
+from tacit.core.channel.kernels import (
+    Mixture,
+    Step,
+    check_dense,
+    dense_outcomes,
+    dense_pass,
+    uncertainty,
+)
 from tacit.core.channel.linear_maps import Agreement, Dense, DiagonalPlusOuter, Linear, Mirror
 from tacit.core.channel.numbers import Distribution, Probabilities, log_up
-from tacit.core.channel.weights import Axes, GroupWeights, SignedKernel
+from tacit.core.channel.weights import Axes, EventMoments, GroupWeights, SignedKernel
 
 
 class LocallyPrivate(ABC):
@@ -49,32 +58,6 @@ Target = tuple[int, int, int]
 Outcomes = list[tuple[Fraction, Fraction]]
 #: Channels of at most this many true cells are multiplied as matrices.
 _SMALL = 64
-
-
-@dataclass(frozen=True)
-class SecondMoments:
-    """What one report weighs, squared, in the estimate of a cell (one entry per cell).
-
-    Moments of a higher power have the same form.
-
-    Let g be a report's weight in the estimate of cell x. `own` is E[g^2 | true = x], `low` and
-    `high` bound E[g^2 | true = x'] over the other cells x'. Intervals need them to know the
-    variance under a hypothesis, not only at the estimate.
-    """
-
-    own: Array
-    low: Array
-    high: Array
-
-    def __mul__(self, other: SecondMoments) -> SecondMoments:
-        """Those of two groups' joint cells; another cell differs in one group or in both."""
-        here, there = (self.own, self.low, self.high), (other.own, other.low, other.high)
-        low = high = linear_maps.outer(self.own, other.low)
-        # All products but that of both own; moments of odd powers may be negative.
-        for first, second in [*product(here[:1], there[2:]), *product(here[1:], there)]:
-            joint = linear_maps.outer(first, second)
-            low, high = np.minimum(low, joint), np.maximum(high, joint)
-        return SecondMoments(linear_maps.outer(self.own, other.own), low, high)
 
 
 class Channel(LocallyPrivate):
@@ -129,21 +112,20 @@ class Channel(LocallyPrivate):
         """The closed form of the inverse; None where there are more reported than true cells."""
 
     @abstractmethod
-    def moments(self, power: int) -> SecondMoments:
-        """Moments of this power of the weights that `inverse` gives to reports."""
+    def moments(self, power: int) -> EventMoments:
+        """Moments of this power of the weights that `inverse` gives to reports, of each cell."""
 
     @cached_property
     def undisguised(self) -> bool:
         """Whether a report reveals the true answers, so that shares of them are counted."""
         if self.inverse is None or not self.reconstructable:
             return False
-        moments = self.moments(2)
-        return bool((moments.own == 1).all() and (moments.high == 0).all())
+        return self.moments(2).undisguised
 
     @property
+    @abstractmethod
     def matrix(self) -> Array:
-        """All entries."""
-        return self.forward.matrix()
+        """All entries, right up to a few roundings and zeros exact."""
 
     @property
     def fast_forward(self) -> Linear:
@@ -167,11 +149,34 @@ class Channel(LocallyPrivate):
             for cell, row in zip(cells.tolist(), inverse, strict=True)
         )
 
-    @cached_property
-    def kernel(self) -> kernels.Kernel:
-        """The channel as an adversary needs it: passes over tables without cancellation."""
-        kernels.check_dense(math.prod(self.true_shape))
-        return kernels.DenseKernel(self.matrix, self.true_shape)
+    # What an adversary needs: passes over tables of the true cells, without cancellation.
+
+    @property
+    def length(self) -> int:
+        """The longest sum behind one entry of a result: roundings grow with it."""
+        return math.prod(self.true_shape)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """Its two strategies, None for a matrix without structure."""
+        return None
+
+    def apply(self, step: Step, table: Array) -> Array:
+        """One of the three passes, down each column of the table."""
+        return dense_pass(self.matrix, step, table)
+
+    @property
+    def entropies(self) -> Array:
+        """Entropy of the report for each true cell, in bits."""
+        return np.asarray(uncertainty(self.matrix).sum(axis=0))
+
+    def outcomes(self, answers: Index) -> Iterator[Array]:
+        """P(outcome | category of the first attribute, known answers to the others).
+
+        A table[category, case] per outcome; `answers` has a row per other attribute and a column
+        per case. Reports that say the same about the first attribute are one outcome.
+        """
+        yield from dense_outcomes(self.matrix, self.true_shape, answers)
 
 
 @dataclass(frozen=True)
@@ -242,18 +247,78 @@ class ReplacementChannel(Channel):
         rest = -(1 - theta) / theta * y
         return DiagonalPlusOuter(np.full(y.size, 1 / theta), rest, np.ones(y.size))
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         """Row x of the inverse to a power is d_x at x plus u_x everywhere; columns sum to 1."""
         powers = self.inverse.power(power)
         elsewhere = powers.d * self.forward.u + powers.u
-        return SecondMoments(elsewhere + powers.d * self.forward.d, elsewhere, elsewhere)
+        own = elsewhere + powers.d * self.forward.d
+        return EventMoments((own, own), (elsewhere, elsewhere))
 
     def weights(self, attributes: Axes, inverse: Callable[[], Array]) -> GroupWeights:
         return weights.KeepOrDrawWeights(attributes, float(self.theta), self.drawn)
 
     @cached_property
-    def kernel(self) -> kernels.KeepOrReplace:
-        return kernels.KeepOrReplace(self.theta, float(1 - self.theta), self.drawn)
+    def _same(self) -> Array:
+        """The diagonal; if theta is negative, y is uniform (frapp), and the exact sum is taken."""
+        if self.theta < 0:
+            exact = float(self.theta + (1 - self.theta) * self.drawn.smallest)
+            return np.full(self._other.size, exact)
+        return float(self.theta) + self._other
+
+    @cached_property
+    def _other(self) -> Array:
+        """Entries off the diagonal, by row."""
+        return float(1 - self.theta) * self.drawn.cells
+
+    @property
+    def mixture(self) -> Mixture:
+        others: tuple[Array, ...] = ()
+        if self.theta >= 0 and len(self.drawn.units) == len(self.drawn.shape):
+            rows = (np.array(table, dtype=np.float64) for _, table in self.drawn.units)
+            others = tuple(np.repeat(row[:, None], row.size, axis=1) for row in rows)
+        return Mixture(float(self.theta), float(1 - self.theta), others, self.drawn)
+
+    @property
+    def matrix(self) -> Array:
+        check_dense(self.length)
+        matrix = np.repeat(self._other[:, None], self.length, axis=1)
+        np.fill_diagonal(matrix, self._same)
+        return matrix
+
+    def apply(self, step: Step, table: Array) -> Array:
+        if self.theta < 0:  # the short formulas would subtract
+            return super().apply(step, table)
+        same, other = self._same, self._other
+        if step is Step.PEAK:
+            return np.maximum(same[:, None] * table, np.outer(other, table.max(axis=0)))
+        if step is Step.TOTAL:
+            return (same - other)[:, None] * table + np.outer(other, table.sum(axis=0))
+        squares = ((same - other) * (same + other))[:, None] * table
+        return squares + np.outer(other**2, table.sum(axis=0))
+
+    @property
+    def entropies(self) -> Array:
+        if self.theta < 0:
+            return super().entropies
+        other = uncertainty(self._other)
+        return np.asarray(uncertainty(self._same) - other + other.sum())
+
+    def outcomes(self, answers: Index) -> Iterator[Array]:
+        """Category y reported with the others as known, per y; or the others not as known: then a
+        draw was reported, which says nothing.
+        """
+        size, rest = self.drawn.shape[0], float(1 - self.theta)
+        cells = self.drawn.at([np.arange(size)[:, None], *answers])
+        cells = np.broadcast_to(cells, (size, *answers.shape[1:]))
+        for y, cell in enumerate(cells):
+            table = np.repeat(rest * cell[None], size, axis=0)
+            if self.theta >= 0:
+                table[y] += float(self.theta)
+            else:
+                table[y] = self._same[0]
+            yield table
+        if len(answers):
+            yield np.repeat(rest * np.maximum(1 - cells.sum(axis=0), 0)[None], size, axis=0)
 
 
 #: Products of (k - 1) beyond this no longer change an eigenvalue that a double can hold.
@@ -331,12 +396,12 @@ class AgreementChannel(Channel):
         """For one yes/no group P(E) = (theta P*(E) - (1-theta) P*(not E)) / (2 theta - 1)."""
         return self.forward.inverse()
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         powers = self.inverse.power(power)
         product = Agreement(self.sizes, powers.eigenvalues * self.forward.eigenvalues)
         *others, same = product.coefficients().ravel()
-        alike = np.ones(math.prod(self.sizes))
-        return SecondMoments(same * alike, min(others) * alike, max(others) * alike)
+        own, low, high = np.outer([same, min(others), max(others)], np.ones(math.prod(self.sizes)))
+        return EventMoments((own, own), (low, high))
 
     @property
     def _yes_no(self) -> bool:
@@ -353,9 +418,43 @@ class AgreementChannel(Channel):
             return weights.KeepOrComplementWeights(attributes, float(self.theta))
         return weights.KeepOrDifferWeights(attributes, float(self.theta), self.sizes)
 
+    @property
+    def length(self) -> int:
+        return sum(self.sizes)
+
     @cached_property
-    def kernel(self) -> kernels.KeepOrDiffer:
-        return kernels.KeepOrDiffer(float(self.theta), float(1 - self.theta), self.sizes)
+    def mixture(self) -> Mixture:
+        others = tuple((1 - np.eye(k)) / (k - 1) for k in self.sizes)
+        return Mixture(float(self.theta), float(1 - self.theta), others, None)
+
+    @property
+    def matrix(self) -> Array:
+        cells = math.prod(self.sizes)
+        check_dense(cells)
+        return self.apply(Step.TOTAL, np.eye(cells))
+
+    def apply(self, step: Step, table: Array) -> Array:
+        mixture, turning = self.mixture, table
+        for other in mixture.others:  # each moves the leading axis to the back
+            turning = dense_pass(other, step, turning.reshape(len(other), -1)).T
+        differ = turning.reshape(table.shape[1], -1).T
+        if step is Step.PEAK:
+            return np.maximum(mixture.theta * table, mixture.rest * differ)
+        power = 2 if step is Step.SQUARES else 1
+        return mixture.theta**power * table + mixture.rest**power * differ
+
+    @property
+    def entropies(self) -> Array:
+        ways = math.prod(k - 1 for k in self.sizes)
+        truth, other = uncertainty(np.array([self.mixture.theta, self.mixture.rest / ways]))
+        return np.full(math.prod(self.sizes), truth + ways * other)
+
+    def outcomes(self, answers: Index) -> Iterator[Array]:
+        """The others show what the coin decided: the category is the true one, or another one."""
+        same = self.mixture.theta * np.eye(self.sizes[0])
+        other = self.mixture.rest * self.mixture.others[0]
+        for table in (same, other) if len(self.sizes) > 1 else (same + other,):
+            yield from table[:, :, None]
 
 
 #: Of matrices with more true cells than this, experiments are not listed.
@@ -401,19 +500,23 @@ class MatrixChannel(Channel):
 
     @property
     def condition(self) -> float:
-        return float(np.linalg.cond(self.forward.entries))
+        return float(np.linalg.cond(self.matrix))
 
     @cached_property
+    def matrix(self) -> Array:
+        return np.array(self.rows, dtype=np.float64)
+
+    @property
     def forward(self) -> Dense:
-        return Dense(np.array(self.rows, dtype=np.float64))
+        return Dense(self.matrix)
 
     @cached_property
     def inverse(self) -> Dense | None:
-        if self.forward.shape[0] != self.forward.shape[1]:
+        if self.matrix.shape[0] != self.matrix.shape[1]:
             return None
-        return Dense(np.linalg.inv(self.forward.entries).astype(np.float64))
+        return Dense(np.linalg.inv(self.matrix).astype(np.float64))
 
-    def moments(self, power: int) -> SecondMoments:
+    def moments(self, power: int) -> EventMoments:
         assert self.inverse is not None, "a square matrix"
         return moments_of(self.forward, self.inverse, power)
 
@@ -424,16 +527,16 @@ def erasure(shared: Fraction) -> Outcomes:
     return [(1 - shared, nothing), (nothing, 1 - shared), (shared, shared)]
 
 
-def moments_of(forward: Dense, inverse: Dense, power: int) -> SecondMoments:
+def moments_of(forward: Dense, inverse: Dense, power: int) -> EventMoments:
     """Moments by plain multiplication: row x, column x' holds E[g^power | true = x'].
 
-    Where a row stands for several true cells, `own` is the largest of the row.
+    Where a row stands for several true cells, that of its own is the largest.
     """
     moments = inverse.power(power) @ forward.entries
     rows, columns = moments.shape
     if rows != columns:
         largest = moments.max(axis=1)
-        return SecondMoments(largest, moments.min(axis=1), largest)
+        return EventMoments((largest, largest), (moments.min(axis=1), largest))
     diagonal = np.eye(rows, dtype=bool)
-    low = np.where(diagonal, np.inf, moments).min(axis=1)
-    return SecondMoments(moments[diagonal], low, np.where(diagonal, -np.inf, moments).max(axis=1))
+    own, low = moments[diagonal], np.where(diagonal, np.inf, moments).min(axis=1)
+    return EventMoments((own, own), (low, np.where(diagonal, -np.inf, moments).max(axis=1)))

@@ -210,7 +210,7 @@ class Replacing(Coin):
 
     def strategies(self, attributes: Attributes) -> Decisions:
         weight = self.weight(attributes)
-        return ((weight, Keep()), (1 - weight, Replace(*self.drawn(attributes).units)))
+        return ((weight, Keep()), (1 - weight, Replace(self.drawn(attributes))))
 
     def channel(self, attributes: Attributes, positions: numbers.Unit | None = None) -> Channel:
         drawn = self.drawn(attributes)
@@ -450,7 +450,16 @@ def _nested(values: Any) -> Any:
 def _fit(known: Known, attributes: Attributes, what: str) -> Distribution:
     """The known distribution over these attributes, or an error that says what does not fit."""
     if is_pair(known[0]):
-        return _by_name(dict(known), attributes, what)
+        margins, names = dict(known), [a.name for a in attributes]
+        for name in margins:
+            if name not in names:
+                raise DesignError(unknown("attribute", name, names, f" in {what}"))
+        for a in attributes:
+            given = len(margins.get(a.name, ()))
+            if given != a.size:
+                message = f"{what} needs {a.size} probabilities for {a.name!r}, got {given}"
+                raise DesignError(message)
+        return Distribution.independent(margins[name] for name in names)
     sizes = tuple(a.size for a in attributes)
     table = np.array(known, dtype=object)
     if table.ndim == 1 and set(sizes) == {table.size}:
@@ -462,20 +471,6 @@ def _fit(known: Known, attributes: Attributes, what: str) -> Distribution:
         + ", ".join(f"{a.name!r} with {a.size} categories" for a in attributes)
         + "; give one distribution an attribute by name, or one joint table"
     )
-
-
-def _by_name(
-    margins: dict[str, numbers.Probabilities], attributes: Attributes, what: str
-) -> Distribution:
-    names = [a.name for a in attributes]
-    for name in margins:
-        if name not in names:
-            raise DesignError(unknown("attribute", name, names, f" in {what}"))
-    for a in attributes:
-        given = len(margins.get(a.name, ()))
-        if given != a.size:
-            raise DesignError(f"{what} needs {a.size} probabilities for {a.name!r}, got {given}")
-    return Distribution.independent(margins[name] for name in names)
 
 
 # The truth, or the opposite, about all answers of the group ----------------------------------
@@ -882,7 +877,17 @@ def matrix(matrix: Any, reported: Any = None) -> Matrix:
     `reported` labels the rows when they are not the true categories; there may be more rows
     than columns, never fewer.
     """
-    rows = _rows(matrix)
+    try:
+        rows = [list(row) for row in matrix]
+    except TypeError:
+        raise DesignError(f"matrix: must be a list of rows, got {matrix!r}") from None
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise DesignError("matrix: all rows must have the same number of entries")
+    if len(rows) < len(rows[0]):
+        raise DesignError(
+            f"matrix: {len(rows)} reported categories cannot tell {len(rows[0])} true ones apart; "
+            "give at least as many rows as columns"
+        )
     columns = [
         numbers.probabilities(column, f"matrix: column {j}")
         for j, column in enumerate(zip(*rows, strict=True))
@@ -896,22 +901,6 @@ def matrix(matrix: Any, reported: Any = None) -> Matrix:
     if hasattr(reported, "__len__") and len(reported) != len(exact):
         raise DesignError(f"matrix: {len(exact)} rows need as many labels, got {len(reported)}")
     return Matrix(exact, Attribute("matrix: reported", reported))
-
-
-def _rows(matrix: Any) -> list[list[Any]]:
-    """The entries as given, checked to be a table with at least as many rows as columns."""
-    try:
-        rows = [list(row) for row in matrix]
-    except TypeError:
-        raise DesignError(f"matrix: must be a list of rows, got {matrix!r}") from None
-    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-        raise DesignError("matrix: all rows must have the same number of entries")
-    if len(rows) < len(rows[0]):
-        raise DesignError(
-            f"matrix: {len(rows)} reported categories cannot tell {len(rows[0])} true ones apart; "
-            "give at least as many rows as columns"
-        )
-    return rows
 
 
 FAMILIES: dict[str, Callable[..., Coin]] = {

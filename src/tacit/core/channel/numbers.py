@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -146,22 +146,22 @@ class Distribution:
     Draws of units are independent: attributes at some positions, drawn together from one table.
 
     `shape` is the number of categories of each attribute. `units` has the positions of each unit
-    and its table, in which the last attribute runs fastest.
+    with its table, in which the last attribute runs fastest.
     """
 
     shape: tuple[int, ...]
-    units: tuple[tuple[Unit, ...], tuple[Probabilities, ...]]
+    units: tuple[tuple[Unit, Probabilities], ...]
 
     @classmethod
     def independent(cls, margins: Iterable[Probabilities]) -> Distribution:
         """Every attribute a unit of its own."""
         tables = tuple(margins)
-        return cls(tuple(map(len, tables)), (tuple((i,) for i in range(len(tables))), tables))
+        return cls(tuple(map(len, tables)), tuple(((i,), t) for i, t in enumerate(tables)))
 
     @classmethod
     def joint(cls, shape: tuple[int, ...], table: Probabilities) -> Distribution:
         """All attributes one unit."""
-        return cls(shape, ((tuple(range(len(shape))),), (table,)))
+        return cls(shape, ((tuple(range(len(shape))), table),))
 
     def _table(self, unit: Unit, table: Probabilities) -> Any:
         """An exact table with one axis per attribute of its unit."""
@@ -170,7 +170,7 @@ class Distribution:
     def marginal(self, positions: Unit) -> Distribution:
         """The distribution of the attributes at these positions, in that order."""
         margins = []
-        for unit, table in zip(*self.units, strict=True):
+        for unit, table in self.units:
             if members := [i for i in positions if i in unit]:
                 axes = [i for i in unit if i in positions]
                 dropped = tuple(axis for axis, i in enumerate(unit) if i not in positions)
@@ -178,18 +178,17 @@ class Distribution:
                 summed = np.asarray(full.sum(axis=dropped) if dropped else full, dtype=object)
                 cells = summed.transpose([axes.index(i) for i in members]).ravel()
                 margins.append((tuple(map(positions.index, members)), tuple(cells)))
-        units, tables = zip(*sorted(margins), strict=True)
-        return Distribution(tuple(self.shape[i] for i in positions), (units, tables))
+        return Distribution(tuple(self.shape[i] for i in positions), tuple(sorted(margins)))
 
     @property
     def smallest(self) -> Fraction:
         """The smallest probability of a cell, exact."""
-        return math.prod(map(min, self.units[1]), start=Fraction(1))
+        return math.prod((min(table) for _, table in self.units), start=Fraction(1))
 
     @property
     def two_smallest(self) -> tuple[Fraction, Fraction]:
         """The two smallest probabilities of cells, exact."""
-        pairs = [sorted(table)[:2] for table in self.units[1]]
+        pairs = [sorted(table)[:2] for _, table in self.units]
         seconds = (
             math.prod((p[int(i == second)] for i, p in enumerate(pairs)), start=Fraction(1))
             for second in range(len(pairs))
@@ -199,7 +198,7 @@ class Distribution:
     def smallest_with(self, position: int, code: int) -> Fraction:
         """The smallest probability of a cell in which an attribute has this code, exact."""
         smallest = Fraction(1)
-        for unit, table in zip(*self.units, strict=True):
+        for unit, table in self.units:
             cells = table
             if position in unit:
                 axis = unit.index(position)
@@ -210,20 +209,17 @@ class Distribution:
     @property
     def concentration(self) -> float:
         """Number of cells times the sum of squared probabilities; 1 if and only if uniform."""
-        return math.prod(len(table) * float(sum(p * p for p in table)) for table in self.units[1])
+        return math.prod(len(table) * float(sum(p * p for p in table)) for _, table in self.units)
 
     @cached_property
     def cells(self) -> Array:
         """Probabilities of all cells, flattened."""
-        tables = (table.astype(np.float64) for table in map(self._table, *self.units))
-        axes = [position for unit in self.units[0] for position in unit]
-        joint = reduce(np.multiply.outer, tables)
-        return np.asarray(joint.transpose(np.argsort(axes)).ravel())
+        return self.at(np.ix_(*map(range, self.shape))).ravel()
 
     def at(self, codes: Sequence[Index]) -> Array:
         """Probabilities of cells, given by the codes of each attribute."""
         probabilities: Array = np.ones(1)
-        for unit, table in zip(*self.units, strict=True):
+        for unit, table in self.units:
             cells = self._table(unit, table).astype(np.float64)
             probabilities = probabilities * cells[tuple(codes[i] for i in unit)]
         return probabilities

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.arrays import Array, Codes
-from tacit.core.channel.numbers import Probabilities, Unit
+from tacit.core.channel.numbers import Distribution, Probabilities, Unit
 from tacit.core.exact_draws import Draws, Integers, Source
 
 #: Of more joint results, the chances are not listed.
@@ -100,28 +100,27 @@ class Differ(Strategy):
 
 @dataclass(frozen=True)
 class Replace(Strategy):
-    """Report, for each unit, a draw from its distribution, whatever the truth."""
+    """Report a draw from a known distribution, whatever the truth."""
 
-    units: tuple[Unit, ...]
-    distributions: tuple[Probabilities, ...]
+    drawn: Distribution
 
     def redraws(self, sizes: Sequence[int], reported: Sequence[int]) -> list[Redraw]:
         redraws = []
-        for unit, distribution in zip(self.units, self.distributions, strict=True):
+        for unit, table in self.drawn.units:
             shape = tuple(sizes[i] for i in unit)
-            draw = _drawn(Draws([distribution]), by_truth=False)
+            draw = _drawn(Draws([table]), by_truth=False)
             redraws.append(Redraw(unit, shape, unit, shape, draw))
         return redraws
 
     def unit_channels(self, sizes: Sequence[int], reported: Sequence[int]) -> list[UnitChannel]:
-        columns = [np.array(table, dtype=np.float64)[:, None] for table in self.distributions]
-        pairs = zip(self.units, columns, strict=True)
-        return [UnitChannel(unit, unit, np.tile(column, len(column))) for unit, column in pairs]
+        pairs = ((unit, np.array([table], dtype=np.float64)) for unit, table in self.drawn.units)
+        return [UnitChannel(unit, unit, row.repeat(row.size, axis=0).T) for unit, row in pairs]
 
     def chances(self, weight: Fraction, sizes: Sequence[int]) -> Iterator[Fraction]:
         """Of too many cells, one chance that no device can throw stands for all."""
-        listed = math.prod(map(len, self.distributions)) <= _MOST_CHANCES
-        cells = product(*self.distributions) if listed else iter([(Fraction(1, 10**9),)])
+        listed = math.prod(self.drawn.shape) <= _MOST_CHANCES
+        tables = [table for _, table in self.drawn.units]
+        cells = product(*tables) if listed else iter([(Fraction(1, 10**9),)])
         yield from (weight * math.prod(cell, start=Fraction(1)) for cell in cells)
 
 

@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate, product, repeat
 from typing import Any, ClassVar
@@ -50,14 +50,15 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Codes, Index, Mask, row_products
 from tacit.core.channel.linear_maps import along_axes
 from tacit.core.channel.numbers import Distribution
-from tacit.core.exact_draws import Draws, source_of
+from tacit.core.channel.strategies import Redraw, Replace
+from tacit.core.exact_draws import source_of
 from tacit.errors import DataError
 
 States = npt.NDArray[np.signedinteger[Any]]
 #: Columns of records.
 Axes = tuple[int, ...]
-#: The least and the largest value.
-Range = tuple[float, float]
+#: The least and the largest value, of one event or of each cell.
+Range = tuple[Array | float, Array | float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,43 +114,47 @@ class Events:
 
     def parted(self, attributes: Sequence[int]) -> Events:
         """Every event parted by the categories of these attributes."""
-        return self.with_fixed((*self.fixed, *attributes))
-
-    def with_fixed(self, attributes: tuple[int, ...]) -> Events:
-        """The events parted by the categories of these attributes and no others."""
-        return Events(self.sizes, self.allowed, attributes)
+        return replace(self, fixed=(*self.fixed, *attributes))
 
     def take(self, rows: Index | slice) -> Events:
         """Some of the events, none of them parted."""
         return Events(self.sizes, self.allowed[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EventMoments:
     """Least and largest E[g^k | true answers] over the answers inside and outside an event.
 
-    g is the weight of a report for the event, k a power. The outside of a product of groups is
-    where at least one group is outside its own event.
+    g is the weight of a report for the event, k a power. Intervals need them to know the variance
+    under a hypothesis, not only at the estimate. The cells of a table are events too: then there
+    are arrays with an entry per cell.
     """
 
     inside: Range
     outside: Range
 
     def __mul__(self, other: EventMoments) -> EventMoments:
-        mixed = [(self.inside, other.outside), (self.outside, other.inside)]
-        outside = [_products(*pair) for pair in [*mixed, (self.outside, other.outside)]]
-        lows, highs = zip(*outside, strict=True)
-        return EventMoments(_products(self.inside, other.inside), (min(lows), max(highs)))
+        """Those of joint events; outside is where at least one group is outside its own event."""
+        apart = [(self.inside, other.outside), (self.outside, other.inside)]
+        return EventMoments(
+            _extremes([(self.inside, other.inside)]),
+            _extremes([*apart, (self.outside, other.outside)]),
+        )
+
+    @property
+    def undisguised(self) -> bool:
+        """Whether a report is in the event if and only if the true answers are."""
+        always = all(np.all(values == 1) for values in self.inside)
+        return always and all(np.all(values == 0) for values in self.outside)
 
 
-#: The moments of an event whose conditions are all on undisguised attributes.
-UNDISGUISED = EventMoments((1.0, 1.0), (0.0, 0.0))
-
-
-def _products(first: Range, second: Range) -> Range:
-    """Least and largest product; a moment of an odd power may be negative."""
-    products = [a * b for a, b in product(first, second)]
-    return min(products), max(products)
+def _extremes(pairs: Sequence[tuple[Range, Range]]) -> Range:
+    """Least and largest products; moments of odd powers may be negative."""
+    products = (np.multiply.outer(a, b) for pair in pairs for a, b in product(*pair))
+    low = high = next(products)
+    for values in products:
+        low, high = np.minimum(low, values), np.maximum(high, values)
+    return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,13 +236,14 @@ class GroupWeights(ABC):
     def heaviest(self) -> float:
         """The largest weight of a report in an event, or close to it."""
 
+    @property
+    def settles(self) -> bool:
+        """Whether no later condition can change the last of the `n_states` states."""
+        return False
+
     def dropped(self, states: States) -> Mask:
         """Whether reports in these states weigh 0 whatever conditions follow."""
-        return np.zeros(len(states), bool)
-
-    def settled(self, states: States) -> Mask:
-        """Whether no later condition can change these states."""
-        return np.zeros(len(states), bool)
+        return np.full(len(states), False) if self.n_states is None else states >= self.n_states
 
     def start(self, cells: Index) -> States:
         """States before any condition; `cells` are the joint reports."""
@@ -355,11 +361,9 @@ class KeepOrDrawWeights(GroupWeights):
     def heaviest(self) -> float:
         return 1 / abs(self.theta)
 
-    def dropped(self, states: States) -> Mask:
-        return self.settled(states) if self.exact else super().dropped(states)
-
-    def settled(self, states: States) -> Mask:
-        return np.asarray(states == 1)
+    @property
+    def settles(self) -> bool:
+        return not self.exact
 
     def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         return np.where(hit, states, np.int8(1))
@@ -392,7 +396,7 @@ class KeepOrDrawWeights(GroupWeights):
         whole, chances = np.ones(n), np.ones((n, *(events.sizes[a] for a in fixed)))
         for unit, table in self._tables:
             inside = tuple(a for a in fixed if a in unit)
-            parted = events.with_fixed(inside)
+            parted = replace(events, fixed=inside)
             factor = allowed_cells([parted.of(a) for a in unit]) @ table
             if inside:
                 sizes = (events.sizes[a] if a in inside else 1 for a in fixed)
@@ -406,7 +410,7 @@ class KeepOrDrawWeights(GroupWeights):
         """Attributes that are drawn together, and their distribution."""
         return [
             (tuple(self.attributes[i] for i in unit), np.array(table, dtype=np.float64))
-            for unit, table in zip(*self.drawn.units, strict=True)
+            for unit, table in self.drawn.units
         ]
 
 
@@ -419,17 +423,14 @@ class DrawKernel(SignedKernel):
     random: ClassVar[bool] = True
 
     @cached_property
-    def _units(self) -> list[tuple[tuple[int, ...], Draws]]:
-        units, distributions = self.drawn.units
-        return [(u, Draws([d])) for u, d in zip(units, distributions, strict=True)]
+    def _redraws(self) -> list[Redraw]:
+        return Replace(self.drawn).redraws(self.drawn.shape, self.drawn.shape)
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
-        source = source_of(rng)
-        for unit, draws in self._units:
-            cells = draws.draw(None, len(copy), source)
-            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
-            for position, codes in zip(unit, answers, strict=True):
-                copy[:, self.true[position]] = codes
+        reports = [reported[:, column] for column in self.reported]
+        answers = [copy[:, column] for column in self.true]
+        for redraw in self._redraws:
+            redraw(reports, answers, slice(None), source_of(rng))
 
 
 #: The state of a yes/no group after a miss and a hit in each state.
@@ -456,9 +457,6 @@ class KeepOrComplementWeights(GroupWeights):
     @property
     def heaviest(self) -> float:
         return float(np.abs(self._by_state[1:]).max())
-
-    def dropped(self, states: States) -> Mask:
-        return np.asarray(states == 3)
 
     def step(self, states: States, attribute: int | Index, hit: Mask) -> States:
         return _NEXT_STATE.take((states << 1) | hit)

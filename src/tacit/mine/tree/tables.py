@@ -749,8 +749,7 @@ Transition = tuple[int, int, int, bool]
 
 def settled_state(group: GroupWeights) -> int:
     """The state that no later condition can change; NONE if there is none."""
-    states = _states(group)
-    return int(states[-1]) if group.settled(states)[-1] else NONE
+    return int(_states(group)[-1]) if group.settles else NONE
 
 
 def transitions(group: GroupWeights) -> list[Transition]:
