@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import Parameter, Signature
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
@@ -19,7 +19,27 @@ if TYPE_CHECKING:
     from tacit.survey import Published
 
 
-def serve(config: Path | None, **given: Any) -> None:
+def _flag(name: str, field: FieldInfo) -> tuple[str, Any, Any]:
+    """The flag of a setting; what was not given is None, and texts are parsed later."""
+    kind = field.annotation if field.annotation in (bool, int, float) else str
+    default = "no" if field.default is False else str(field.default or "none").removesuffix(".0")
+    one_of = get_origin(field.annotation) is Literal
+    choices = "|".join(get_args(field.annotation)) if one_of else None
+    text = f"{field.description} ({default})"
+    return name, kind | None, Option(None, metavar=choices, help=text)
+
+
+_FIELDS = ServiceSettings.model_fields.items()
+#: Every setting is a flag, but the surveys are arguments.
+_Flags = make_dataclass("_Flags", [_flag(*each) for each in _FIELDS if each[0] != "surveys"])
+
+
+def serve(
+    *,
+    surveys: list[Path] | None = Argument(None, metavar="PUBLISHED"),
+    config: Path | None = None,
+    flags: _Flags,  # type: ignore[valid-type]
+) -> None:
     """Serve surveys: pages that disguise answers, and a store that takes disguised records only.
 
     Settings come from flags, else from variables such as TACIT_PORT, else from the file; defaults
@@ -27,38 +47,18 @@ def serve(config: Path | None, **given: Any) -> None:
     stores all accepted responses, then stops.
 
     Example: [bold]tacit serve published.json --database tacit.db --port 8000[/bold]
+
+    Parameters
+    ----------
+    surveys
+        Published surveys (tacit survey publish).
+    config
+        A TOML file of settings; also named by TACIT_CONFIG.
     """
     from tacit.collect.server import serve as run
 
-    chosen = settings(given | {"surveys": given["surveys"] or None}, config=config)
+    chosen = settings(vars(flags) | {"surveys": surveys or None}, config=config)
     run(chosen, tell, lambda warning: echo(f"warning: {warning}"))
-
-
-def _parameter(name: str, kind: Any, said: Any) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=said, annotation=kind | None)
-
-
-def _flag(name: str, field: FieldInfo) -> Parameter:
-    """The flag of a setting; what was not given is None, and texts are parsed later."""
-    kind = field.annotation if field.annotation in (bool, int, float) else str
-    default = "no" if field.default is False else str(field.default or "none").removesuffix(".0")
-    one_of = get_origin(field.annotation) is Literal
-    choices = "|".join(get_args(field.annotation)) if one_of else None
-    return _parameter(
-        name, kind, Option(None, metavar=choices, help=f"{field.description} ({default})")
-    )
-
-
-_SURVEYS = Argument(None, metavar="PUBLISHED", help="Published surveys (tacit survey publish).")
-_CONFIG = Option(None, help="A TOML file of settings; also named by TACIT_CONFIG.")
-#: Every setting is a flag, but the surveys are arguments.
-serve.__signature__ = Signature(  # type: ignore[attr-defined]
-    [
-        _parameter("surveys", list[Path], _SURVEYS),
-        _parameter("config", Path, _CONFIG),
-        *(_flag(*each) for each in ServiceSettings.model_fields.items() if each[0] != "surveys"),
-    ]
-)
 
 
 def tell(addresses: Sequence[tuple[str, Published]]) -> None:
