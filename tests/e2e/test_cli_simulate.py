@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import date
 from pathlib import Path
-from socket import socket
+from socket import create_server, socket
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -123,3 +124,22 @@ def test_an_address_that_is_none_is_one_error(tacit: Any) -> None:
     status, _, err = tacit("open.json", "--database", "mine.db", "--url", "localhost:8000")
     assert (status, err.count("\n")) == (2, 1)
     assert "must be an address such as http://127.0.0.1:8000" in err
+
+
+def test_a_server_that_goes_away_is_an_error_that_names_it(tacit: Any, tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "tacit.db")) as store:
+        store.register(OPEN)
+
+    def page_only(listening: socket) -> None:
+        """Show a page once, and close the next connection."""
+        for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b""):
+            with listening.accept()[0] as connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+    with create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=page_only, args=(listening,), daemon=True).start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        status, _, err = tacit("open.json", "--database", "tacit.db", "--url", url)
+    assert status == 2
+    assert err.startswith(f"error: {url}: the server does not answer any more: ")

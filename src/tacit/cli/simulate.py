@@ -99,10 +99,13 @@ def _bodies(
 
 def _send(url: str, published: surveys.Published, bodies: Sequence[bytes]) -> None:
     """Send one body after the other over one connection; wait if the server asks to."""
-    with closing(_connection(url)) as connection:
-        for body in bodies:
-            while (wait := _sent(connection, published, body)) is not None:
-                time.sleep(wait)
+    try:
+        with closing(_connection(url)) as connection:
+            for body in bodies:
+                while (wait := _sent(connection, published, body)) is not None:
+                    time.sleep(wait)
+    except (OSError, HTTPException) as error:
+        raise ServiceError(f"{url}: the server does not answer any more: {error}") from None
 
 
 def _sent(connection: HTTPConnection, published: surveys.Published, body: bytes) -> float | None:
