@@ -93,7 +93,7 @@ def disguise(
     codes, absent = filled(codes, design.conditions, design.schema, absent)
     absent = None if absent is None else absent_reports(absent, design)
     reported = Disguiser(design).draw(codes, source_of(rng))
-    frame = decode(reported, design.reported, frames.backend_of(true), absent)
+    frame = decode(reported, design.reported, frames.open_frame(true).implementation, absent)
     if len(keep):
         frame = frames.with_columns(frame, true, keep)
     exact = set(design.schema.names) - set(hidden)

@@ -66,14 +66,6 @@ def open_frame(records: object) -> nw.DataFrame[Any]:
     return frame
 
 
-def backend_of(frame: object) -> nw.Implementation:
-    """The library that made the frame, as decode() takes it."""
-    wrapped = _wrapped(frame)
-    if not isinstance(wrapped, nw.DataFrame):
-        raise DataError(f"type {type(frame).__name__} is not a frame; need {FRAMES}")
-    return wrapped.implementation
-
-
 def mark_reports(frame: Any, names: Iterable[str]) -> Any:
     """The same frame, which remembers that these columns are disguised, if its library can.
 
@@ -119,15 +111,21 @@ def with_columns(frame: Any, records: Any, names: Sequence[str]) -> Any:
     return nw.concat([_wrapped(frame), columns], how="horizontal").to_native()
 
 
+def check_attributes(names: Iterable[str], columns: Sequence[str]) -> None:
+    """Raise if the records have no column for an attribute."""
+    for name in names:
+        if name not in columns:
+            hint = unknown("column", name, columns)
+            raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+
+
 def column(frame: nw.DataFrame[Any], name: str) -> Any:
     """One column as an Arrow array (chunked or not) of text, booleans or numbers.
 
     Nulls are allowed, also a column of nothing else. Any other type is an error: dates, lists,
     binary, intervals, columns that mix types.
     """
-    if name not in frame.columns:
-        hint = unknown("column", name, frame.columns)
-        raise DataError(f"the records have no column for attribute {name!r}: {hint}")
+    check_attributes([name], frame.columns)
     series = frame.get_column(name)
     native = series.to_native()
     try:

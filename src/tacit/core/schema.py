@@ -61,16 +61,17 @@ class Attribute:
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise SchemaError(f"the name of an attribute must be a non-empty text, got {name!r}")
-        self._set("name", name)
-        at = f"attribute {name!r}:"
-        listed = in_order(categories, f"{at} categories")
-        self._set("categories", tuple(_plain(label, name) for label in listed))
-        cuts = in_order(edges, f"{at} edges")
-        self._set("edges", tuple(as_edge(edge, name) for edge in cuts))
-        self._set("aliases", tuple(aliases))
+        listed = in_order(categories, f"attribute {name!r}: categories")
+        cuts = in_order(edges, f"attribute {name!r}: edges")
+        vars(self).update(
+            name=name,
+            categories=tuple(_plain(label, name) for label in listed),
+            edges=tuple(as_edge(edge, name) for edge in cuts),
+            aliases=tuple(aliases),
+        )
         self._check_categories()
         code = None if missing is None else self.code(missing, "as missing of")
-        self._set("missing", None if code is None else self.categories[code])
+        vars(self).update(missing=None if code is None else self.categories[code])
         if self.edges:
             self._check_edges()
 
@@ -120,9 +121,6 @@ class Attribute:
         """The code of every text that names a category; a category precedes an alias."""
         named = {text(label): code for code, label in enumerate(self.categories)}
         return {word: code for code, word in enumerate(self.aliases)} | named
-
-    def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)
 
     def _check_categories(self) -> None:
         if self.size < 2:

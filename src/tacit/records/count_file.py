@@ -14,7 +14,6 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -143,7 +142,12 @@ def read_counts(path: str | Path) -> StoredCounts:
         schema = Schema.from_dict({"attributes": content["attributes"]})
         origin = Origin(str(content["design"]), content.get("title"))
         parts = tuple(CountedPart(str(name), str(mark)) for name, mark in content["parts"])
-        counted = _patterns(table, schema)
+        columns = [table.column(f"code {name}").to_numpy() for name in schema.names]
+        counts = table.column(_COUNT).to_numpy().astype(np.int64)
+        codes = np.stack(columns, axis=1)
+        if (codes >= np.array(schema.sizes)).any() or (counts < 1).any():
+            raise FileError("a code or a count is out of range")
+        counted = sorted_patterns(schema, codes, counts)
     except (TacitError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"{path}: not a sound count file: {error}") from None
     if counted.n_records != content["n_records"]:
@@ -166,12 +170,3 @@ def check_suffix(path: Path) -> None:
     """Raise if a path does not have the suffix of count files."""
     if path.suffix.lower() != COUNTS:
         raise FileError(f"{path}: unknown suffix {path.suffix!r} of a count file; use {COUNTS}")
-
-
-def _patterns(table: Any, schema: Schema) -> PatternTable:
-    columns = [table.column(f"code {name}").to_numpy() for name in schema.names]
-    counts = table.column(_COUNT).to_numpy().astype(np.int64)
-    codes = np.stack(columns, axis=1)
-    if (codes >= np.array(schema.sizes)).any() or (counts < 1).any():
-        raise FileError("a code or a count is out of range")
-    return sorted_patterns(schema, codes, counts)

@@ -35,7 +35,6 @@ from tacit.errors import DataError, MissingAnswersError
 from tacit.records import Origin, Progress, check_out, check_true, read_batches, writing_records
 from tacit.records.files import rebatched
 from tacit.records.paths import record_files
-from tacit.records.patterns import check_attributes
 
 #: Records that share a child of the seed; batches of `read_batches` divide it.
 SEED_BLOCK = 1 << 18
@@ -104,10 +103,12 @@ def disguise_spark(frame: Any, design: Design, seed: int | None = None) -> Any:
     with optional_imports():
         from pyspark.sql.functions import spark_partition_id
         from pyspark.sql.pandas.types import from_arrow_schema
+    from tacit.core.frames import check_attributes
+
     check_design(design)
     if not hasattr(frame, "mapInArrow"):
         raise DataError(f"records are of type {type(frame).__name__}; need a Spark frame")
-    check_attributes(design.schema, frame.columns)
+    check_attributes(design.schema.names, frame.columns)
     free = "partition"
     while free in map(str.lower, design.schema.names):  # Spark ignores case
         free += "_"

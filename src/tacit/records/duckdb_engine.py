@@ -113,7 +113,12 @@ class DuckDBFiles(queries.QueryEngine):
         in_path = [name for name in keys if name not in arrow.names]
         columns = [*arrow.names, *in_path]
         check_columns(path, columns, self.schema)
-        _check_case(path, columns)
+        lower: dict[str, str] = {}
+        for name in columns:  # DuckDB would take one for the other
+            other = lower.setdefault(name.lower(), name)
+            if other != name:
+                message = f"DuckDB cannot tell {other!r} from {name!r}; rename a column"
+                raise DataError(f"{path}: {message}")
         partitioned = any(name in self.schema for name in in_path)
         both = [name for name in self.schema.names if name in keys and name in arrow.names]
         if partitioned and both:
@@ -193,15 +198,6 @@ def _fetched(
         return getattr(connection.execute(sql), fetch)()
 
     return queries.cancellable(work, connection.interrupt, look)
-
-
-def _check_case(path: Path, columns: Sequence[str]) -> None:
-    """Raise if two columns differ in case only: DuckDB would take one for the other."""
-    lower: dict[str, str] = {}
-    for name in columns:
-        other = lower.setdefault(name.lower(), name)
-        if other != name:
-            raise DataError(f"{path}: DuckDB cannot tell {other!r} from {name!r}; rename a column")
 
 
 def _arrow_files(files: Sequence[Path]) -> Any:

@@ -108,7 +108,14 @@ def check_origins(records: Any, design: Design) -> None:
 def engine_of(records: Any, schema: Schema, design: Design | None = None) -> CountEngine:
     """The engine for records of this schema; `design` is the design that they belong to."""
     if paths.is_remote(records):
-        return _remote_engine(records, schema)
+        with optional_imports():
+            from tacit.records.ibis_engine import IbisRecords, SparkRecords, table_of_spark
+        if type(records).__module__.startswith("pyspark"):
+            records = table_of_spark(records)
+        if not hasattr(records, "schema") or not hasattr(records, "group_by"):
+            raise DataError(f"records are of type {type(records).__name__}; need a table")
+        spark = records.get_backend().name == "pyspark"
+        return (SparkRecords if spark else IbisRecords)(records, schema)
     if paths.is_url(records):
         if not records.startswith(_DATABASES):
             scheme = records.partition("://")[0]
@@ -161,17 +168,6 @@ def _duckdb_engine(files: Sequence[Path], schema: Schema) -> CountEngine:
     with optional_imports():
         from tacit.records.duckdb_engine import DuckDBFiles
     return DuckDBFiles(files, schema)
-
-
-def _remote_engine(records: Any, schema: Schema) -> CountEngine:
-    with optional_imports():
-        from tacit.records.ibis_engine import IbisRecords, SparkRecords, table_of_spark
-    if type(records).__module__.startswith("pyspark"):
-        records = table_of_spark(records)
-    if not hasattr(records, "schema") or not hasattr(records, "group_by"):
-        raise DataError(f"records are of type {type(records).__name__}; need a table")
-    spark = records.get_backend().name == "pyspark"
-    return (SparkRecords if spark else IbisRecords)(records, schema)
 
 
 class ReadFiles(CountEngine):

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Codes
-from tacit.core.frames import ColumnKind, kind_of
+from tacit.core.frames import ColumnKind, check_attributes, kind_of
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, EngineError, TacitError
 from tacit.records import queries
 from tacit.records.keys import key_runs
-from tacit.records.patterns import NO_RECORDS, BlockTable, check_attributes
+from tacit.records.patterns import NO_RECORDS, BlockTable
 
 with optional_imports():
     import ibis
@@ -40,7 +40,7 @@ class IbisRecords(queries.QueryEngine):
         self._table = table
         with self._running():
             types = table.schema()
-        check_attributes(schema, types.names)
+        check_attributes(schema.names, types.names)
         self._kinds = [kind_of(types[name].to_pyarrow(), name) for name in schema.names]
 
     def column_names(self) -> Sequence[str]:
@@ -74,8 +74,16 @@ class IbisRecords(queries.QueryEngine):
 
     def _keyed(self, schema: Schema, by: Sequence[str] = ()) -> Any:
         """The keys of all records, and undisguised columns."""
-        kinds = [self._kinds[self.schema.index(name)] for name in schema.names]
-        keys = key_expressions(self._table, schema, kinds)
+        codes = [
+            code_expression(self._table[a.name], a, self._kinds[self.schema.index(a.name)])
+            for a in schema
+        ]
+        keys = {}
+        for number, run in enumerate(key_runs(schema.sizes)):
+            key = codes[run.start]
+            for i in run[1:]:
+                key = key * ibis.literal(schema.sizes[i], "int64") + codes[i]
+            keys[f"key {number}"] = key
         return self._table.select(**keys, **{f"by {name}": self._table[name] for name in by})
 
     def _grouped(self, schema: Schema, by: Sequence[str]) -> Any:
@@ -170,19 +178,7 @@ _TYPES = {
     ColumnKind.DECIMAL: "int64",
 }
 
-# Codes and keys as expressions ---------------------------------------------------------------
-
-
-def key_expressions(table: Any, schema: Schema, kinds: Sequence[ColumnKind]) -> dict[str, Any]:
-    """The key of each run of attributes, by the name of its column."""
-    codes = [code_expression(table[a.name], a, k) for a, k in zip(schema, kinds, strict=True)]
-    keys = {}
-    for number, run in enumerate(key_runs(schema.sizes)):
-        key = codes[run.start]
-        for i in run[1:]:
-            key = key * ibis.literal(schema.sizes[i], "int64") + codes[i]
-        keys[f"key {number}"] = key
-    return keys
+# Codes as expressions ------------------------------------------------------------------------
 
 
 def code_expression(cell: Any, attribute: Attribute, kind: ColumnKind) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -82,23 +83,18 @@ def grouped(codes: Codes, schema: Schema, table: Any) -> PatternsBy:
 def numbers_if_possible(table: Any) -> Any:
     """Columns of text, as CSV files have them, as numbers where every cell is one."""
     import pyarrow as pa
-
-    columns = [_number_column(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
-
-
-def _number_column(column: Any) -> Any:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    plain = column.cast(pa.string())
-    padded = pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]|^\s|\s$")).as_py()
-    for kind in () if padded or plain.null_count == len(plain) else (pa.int64(), pa.float64()):
-        try:
-            return plain.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-    return plain
+    for i, name in enumerate(table.column_names):
+        plain = table.column(i).cast(pa.string())
+        padded = pc.any(pc.match_substring_regex(plain, r"^[+-]?0[0-9]|^\s|\s$")).as_py()
+        cells = plain
+        if not padded and plain.null_count < len(plain):
+            for kind in (pa.float64(), pa.int64()):
+                with suppress(pa.ArrowInvalid):
+                    cells = plain.cast(kind)
+        table = table.set_column(i, name, cells)
+    return table
 
 
 class FrameRecords(CountEngine):

@@ -129,9 +129,14 @@ def record_files(source: str | os.PathLike[str]) -> list[Path]:
     """
     path = Path(source)
     if path.is_dir():
-        names = [file for file in path.rglob("*") if _is_visible(file.relative_to(path))]
         kinds = (*SUFFIXES, *ARROW)
-        files = [file for file in names if file.name.lower().endswith(kinds) and file.is_file()]
+        files = [
+            file
+            for file in path.rglob("*")
+            if file.name.lower().endswith(kinds)
+            and file.is_file()
+            and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+        ]
         if not files:
             raise FileError(
                 f"{path}: the directory has no file of records; need {', '.join(kinds)}"
@@ -155,10 +160,6 @@ def partition_keys(path: Path) -> dict[str, str]:
     """
     pairs = (part.partition("=") for part in path.parent.parts)
     return {name: value for name, sign, value in pairs if sign and name}
-
-
-def _is_visible(path: Path) -> bool:
-    return not any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def silent(done: float) -> None:

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations, islice
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -445,14 +445,6 @@ class CountEngine(ABC):
         return listed(np.concatenate(blocks, axis=1).T, self.schema)
 
 
-def check_attributes(schema: Schema, columns: Sequence[str]) -> None:
-    """Raise if the records have no column for an attribute."""
-    for name in schema.names:
-        if name not in columns:
-            hint = unknown("column", name, columns)
-            raise DataError(f"the records have no column for attribute {name!r}: {hint}")
-
-
 def check_by(columns: Sequence[str], names: Sequence[str]) -> None:
     """Raise if there is no such column of the records."""
     for name in columns:
@@ -487,11 +479,6 @@ class PairTables:
     def table(self, first: str, second: str) -> Counts:
         """The count table of two attributes."""
         return self.counts[self._span(first), self._span(second)]
-
-    def pairs(self) -> Iterator[tuple[str, str, Counts]]:
-        """All pairs of attributes with their tables."""
-        for first, second in combinations(self.schema.names, 2):
-            yield first, second, self.table(first, second)
 
     def _span(self, name: str) -> slice:
         column = self.schema.index(name)

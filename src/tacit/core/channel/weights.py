@@ -50,8 +50,7 @@ import numpy.typing as npt
 from tacit.core.arrays import Array, Codes, Index, Mask, row_products
 from tacit.core.channel.linear_maps import along_axes
 from tacit.core.channel.numbers import Distribution
-from tacit.core.channel.strategies import Redraw, Replace
-from tacit.core.exact_draws import source_of
+from tacit.core.exact_draws import Draws, source_of
 from tacit.errors import DataError
 
 States = npt.NDArray[np.signedinteger[Any]]
@@ -423,14 +422,15 @@ class DrawKernel(SignedKernel):
     random: ClassVar[bool] = True
 
     @cached_property
-    def _redraws(self) -> list[Redraw]:
-        return Replace(self.drawn).redraws(self.drawn.shape, self.drawn.shape)
+    def _draws(self) -> list[Draws]:
+        return [Draws([table]) for _, table in self.drawn.units]
 
     def write(self, reported: Codes, copy: Codes, rng: np.random.Generator) -> None:
-        reports = [reported[:, column] for column in self.reported]
-        answers = [copy[:, column] for column in self.true]
-        for redraw in self._redraws:
-            redraw(reports, answers, slice(None), source_of(rng))
+        for (unit, _), draws in zip(self.drawn.units, self._draws, strict=True):
+            cells = draws.draw(None, len(copy), source_of(rng))
+            answers = np.unravel_index(cells, [self.drawn.shape[i] for i in unit])
+            for position, codes in zip(unit, answers, strict=True):
+                copy[:, self.true[position]] = codes
 
 
 #: The state of a yes/no group after a miss and a hit in each state.
