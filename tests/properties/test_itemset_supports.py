@@ -23,7 +23,7 @@ from tacit.mine.apriori import (
     part,
     supports_of,
 )
-from tacit.reconstruction.report_weights import ReportWeights, event_weights
+from tacit.reconstruction.events import ReportWeights, event_weights
 from tacit.records import PatternTable, count
 from tests.support.families import designs, seeds
 

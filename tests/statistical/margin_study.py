@@ -36,8 +36,8 @@ from tacit.core.channel import (
 )
 from tacit.core.design import ProductChannel
 from tacit.reconstruction import Estimate, inversion
+from tacit.reconstruction.events import conditional_shares
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.shares import conditional_shares
 from tacit.reconstruction.tables import TableProblem
 from tests.statistical.inference_study import run_parts, show, stacked
 

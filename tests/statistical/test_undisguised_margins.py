@@ -14,8 +14,8 @@ from scipy.stats import binom
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin, related, truthful
 from tacit.reconstruction import inversion
+from tacit.reconstruction.events import conditional_shares
 from tacit.reconstruction.interval import Interval
-from tacit.reconstruction.shares import conditional_shares
 from tacit.reconstruction.tables import TableProblem
 from tests.statistical.margin_study import (
     BINARY,

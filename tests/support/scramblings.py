@@ -5,8 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.quantitative import additive, bar_lev, eriksson, multiplicative, square_wave
-from tacit.quantitative.cards import Additive, BarLev, Eriksson, Multiplicative
-from tacit.quantitative.scrambling import KnownNumbers, Scrambling
+from tacit.quantitative.scrambling import (
+    Additive,
+    BarLev,
+    Eriksson,
+    KnownNumbers,
+    Multiplicative,
+    Scrambling,
+)
 from tacit.quantitative.square_waves import SquareWave
 
 DECK = {-20: "1/4", 5: "1/2", 30: "1/4"}

@@ -5,9 +5,15 @@
 shows what an assumed share of them would change where the design cannot identify it.
 """
 
-from tacit.compliance.noncompliance import Careless, Cheaters, ComplianceEstimate, LyingCarriers
+from tacit.compliance.noncompliance import (
+    Careless,
+    Cheaters,
+    ComplianceEstimate,
+    LyingCarriers,
+    SensitivityCurve,
+    sensitivity,
+)
 from tacit.compliance.pool import Pooled, pool
-from tacit.compliance.sensitivity import SensitivityCurve, sensitivity
 
 __all__ = [
     "Careless",

@@ -38,10 +38,11 @@ from tacit.core.arrays import Array
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
-from tacit.output.table import Figure, Table, TabularResult, latex_of, markdown_of
+from tacit.output.table import Figure, Table, TablesResult, TabularResult
 from tacit.reconstruction.estimate import Estimate, estimate_columns, plot_estimates
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.likelihood import log_likelihood
 
 _TOLERANCE = 1e-11
 _MAX_STEPS = 200
@@ -82,23 +83,10 @@ class ReportMixture:
         """Number of records of all samples."""
         return round(float(self.reports.sum()))
 
-    def log_likelihood(self, shares: Array) -> float:
-        """log L, without the multinomial coefficients; -inf if a report is impossible."""
-        return _log_likelihood(self.reports, self.stacked @ shares)
-
     @cached_property
     def maximum(self) -> tuple[Array, float]:
         """The most likely shares and their log-likelihood."""
         return most_likely_shares(self.stacked, self.reports)
-
-    @cached_property
-    def saturated(self) -> float:
-        """The log-likelihood of the reported shares themselves."""
-        return _log_likelihood(self.reports, self.reports / self.sizes)
-
-    def of_classes(self, classes: Sequence[int]) -> ReportMixture:
-        """The mixture of these classes only."""
-        return ReportMixture(self.counts, tuple(m[:, list(classes)] for m in self.matrices))
 
     @property
     def rank(self) -> int:
@@ -130,8 +118,8 @@ class ReportMixture:
         self, quantities: Sequence[Quantity], attributes: tuple[Attribute, ...], name: str
     ) -> Estimate:
         """The quantities as a table of these attributes; one quantity without attributes."""
-        shares, log_likelihood = self.maximum
-        if not np.isfinite(log_likelihood):
+        shares, best = self.maximum
+        if not np.isfinite(best):
             raise DataError("some reports are impossible under their design")
         shape = tuple(a.size for a in attributes)
         value = np.array([quantity.value(shares) for quantity in quantities]).reshape(shape)
@@ -209,7 +197,7 @@ def _line_search(
     step = 1.0
     for _ in range(_HALVINGS):
         tried = shares + step * (target - shares)
-        value = _log_likelihood(n, rows @ tried)
+        value = log_likelihood(n, rows @ tried)
         if value > best:
             return tried, value
         step /= 2
@@ -221,18 +209,11 @@ def _last_step(
 ) -> tuple[Array, float] | None:
     """The whole step, if log L is the same but for rounding and the gap is smaller."""
     expected = rows @ target
-    value = _log_likelihood(n, expected)
+    value = log_likelihood(n, expected)
     if value < best - _ROUNDING * abs(best):
         return None
     left = float((rows.T @ (n / expected)).max()) / float(n.sum()) - 1
     return (target, value) if left < gap / 2 else None
-
-
-def _log_likelihood(reports: Array, expected: Array) -> float:
-    seen = reports > 0
-    if (expected[seen] <= 0).any():
-        return -np.inf
-    return float(reports[seen] @ np.log(expected[seen]))
 
 
 #: Factor of the quantile if a share that is not tested is 0, and what counts as 0.
@@ -260,16 +241,12 @@ class Quantity:
         whole = max(float(self.whole @ shares), 0.5 / n_records)
         return (self.part - self.value(shares) * self.whole) / whole
 
-    def identified(self, mixture: ReportMixture) -> bool:
-        """Whether the reports determine part and whole."""
-        return mixture.identified(self.part) and mixture.identified(self.whole)
-
 
 def profile(mixture: ReportMixture, quantity: Quantity, at: float) -> tuple[Array, float]:
     """The most likely shares for which the quantity has this value, and their log-likelihood."""
     corners = _corners(quantity.part - at * quantity.whole)
-    weights, log_likelihood = most_likely_shares(mixture.stacked @ corners, mixture.reports)
-    return corners @ weights, log_likelihood
+    weights, best = most_likely_shares(mixture.stacked @ corners, mixture.reports)
+    return corners @ weights, best
 
 
 def excess(mixture: ReportMixture, quantity: Quantity, at: float, level: float) -> float:
@@ -277,8 +254,8 @@ def excess(mixture: ReportMixture, quantity: Quantity, at: float, level: float) 
     from scipy.special import ndtri  # slow to load
 
     shares, best = mixture.maximum
-    restricted, log_likelihood = profile(mixture, quantity, at)
-    lost = best - log_likelihood
+    restricted, reached = profile(mixture, quantity, at)
+    lost = best - reached
     root = math.sqrt(max(0.0, 2 * lost)) if math.isfinite(lost) else _FARTHEST
     cut = -float(ndtri((1 - level) / 2))
     at_border = any(
@@ -324,7 +301,7 @@ def share_of_all(part: Array) -> Quantity:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixtureResult(TabularResult):
+class MixtureResult(TablesResult, TabularResult):
     """Estimates and tests, the fields of a subclass in the order in which they are shown."""
 
     distribution: Estimate
@@ -387,23 +364,12 @@ class MixtureResult(TabularResult):
         tests = [(t.hypothesis, decimals(t.statistic), t.df, t.shown_p) for t in self.tests]
         return [*(each.to_table(level) for each in self.estimates), Table(heads, tests)]
 
-    def to_markdown(self, level: float = 0.95) -> str:
-        """The tables in Markdown."""
-        return markdown_of(self.tables(level))
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The tables in LaTeX, for the package booktabs."""
-        return latex_of(self.tables(level))
-
     def plot(self, level: float = 0.95) -> Figure:
         """The estimates with their intervals; needs the extra `plot`."""
         return plot_estimates(self.estimates, level, shares=True)
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.estimates), *map(line, self.tests)])
-
-    def _repr_html_(self) -> str:
-        return "".join(table.html() for table in self.tables())
 
 
 def line(test: HypothesisTest) -> str:

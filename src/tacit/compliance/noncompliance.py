@@ -5,6 +5,10 @@
 e_j is what the others report in sample j. The reports are a mixture of k + 1 classes, so everything
 that holds for pooled samples holds here: a concave likelihood, profile-likelihood intervals,
 and a check of whether the reports identify the shares.
+
+`sensitivity` is for one sample without an anchor question, which cannot show how many people do not
+comply: for every assumed share, the model gives a channel, and the estimate follows from it by
+maximum likelihood.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,10 +25,15 @@ from tacit.compliance.mixture import MixtureResult, Quantity, ReportMixture, sha
 from tacit.compliance.pool import Sample, SampleCounts, check_same, mixture_of, read_samples
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import probabilities
+from tacit.core.design import Design
+from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Label
 from tacit.errors import DataError, unknown
+from tacit.output.number_text import decimals, number_of, span
+from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.hypothesis_test import HypothesisTest
+from tacit.reconstruction.likelihood import log_likelihood
 
 #: Shares below this are 0.
 _ABSENT = 1e-9
@@ -54,14 +64,15 @@ def compliance_tests(mixture: ReportMixture) -> tuple[HypothesisTest, Hypothesis
     freedom: conservative, as chi-squared bounds the distribution at the border.
     """
     shares, best = mixture.maximum
-    followers = range(len(shares) - 1)
-    complied = mixture.of_classes(followers).maximum[1]
+    followers = ReportMixture(mixture.counts, tuple(m[:, :-1] for m in mixture.matrices))
+    complied = followers.maximum[1]
     test = mixture.test("everybody complies", best - complied, 1)
     test = replace(test, pvalue=test.pvalue / 2 if test.statistic > 0 else 1.0)
     cells = sum(counts.size - 1 for counts in mixture.counts)
     free = mixture.rank - 1 - int((shares < _ABSENT).sum())
-    df, gain = cells - max(free, 0), mixture.saturated - best
-    return test, mixture.test("the model holds", gain, df), best
+    df = cells - max(free, 0)
+    saturated = log_likelihood(mixture.reports, mixture.reports / mixture.sizes)
+    return test, mixture.test("the model holds", saturated - best, df), best
 
 
 #: Reports that are this much more likely if exchanged, in logarithms, are probably reversed: once
@@ -119,7 +130,8 @@ class NoncomplianceModel(ABC):
         columns = (np.column_stack(self.matrices(sample, target)) for sample in read)
         mixture = mixture_of(read, columns)
         share, shares = self.share(target), self.distribution(target)
-        if not all(quantity.identified(mixture) for quantity in (share, *shares)):
+        combinations = [part for q in (share, *shares) for part in (q.part, q.whole)]
+        if not all(map(mixture.identified, combinations)):
             raise DataError(
                 f"these samples cannot identify the {self.share_name}: {self.remedy}; "
                 "tacit.compliance.sensitivity shows the estimate for assumed shares"
@@ -127,10 +139,10 @@ class NoncomplianceModel(ABC):
         distribution = mixture.estimate(shares, (target,), target.name + self.among)
         warning = _coding_warning(read, mixture)
         distribution = replace(distribution, warning_of=lambda: warning)
-        test, fit, log_likelihood = compliance_tests(mixture)
+        test, fit, best = compliance_tests(mixture)
         others = mixture.estimate([share], (), self.share_name)
         bounds = self.bounds(mixture, target)
-        return ComplianceEstimate(distribution, log_likelihood, *bounds, others, test, fit)
+        return ComplianceEstimate(distribution, best, *bounds, others, test, fit)
 
     def bounds(
         self, mixture: ReportMixture, target: Attribute
@@ -314,3 +326,113 @@ class Careless(NoncomplianceModel):
         if names == [self.anchor]:
             return np.outer(matrix @ anchored, np.ones(target.size)), others
         return matrix.reshape(rows, target.size, -1) @ anchored, others
+
+
+#: Assumed shares by default: 0 to 30 %.
+_SHARES = tuple(i / 100 for i in range(0, 31, 2))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitivityCurve(TabularResult):
+    """An estimate for each assumed share."""
+
+    attribute: Attribute
+    share_name: str
+    shares: Array
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def value(self) -> Array:
+        """Estimates: shares x categories."""
+        return np.array([estimate.value for estimate in self.estimates])
+
+    @property
+    def stderr(self) -> Array:
+        """Standard errors: shares x categories."""
+        return np.array([estimate.stderr for estimate in self.estimates])
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """The curve as columns: share, category, estimate, stderr, lower, upper."""
+        tables = [list(estimate.columns(level).values()) for estimate in self.estimates]
+        columns = [list(chain(*column)) for column in zip(*tables, strict=True)]
+        shares = np.repeat(self.shares, self.attribute.size).tolist()
+        names = ("share", "category", "estimate", "stderr", "lower", "upper")
+        return dict(zip(names, [shares, *columns], strict=True))
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """JSON-ready curve."""
+        title = {"attribute": self.attribute.name, "assumed": self.share_name, "level": level}
+        return title | {"table": self.columns(level)}
+
+    def to_table(self, level: float = 0.95) -> Table:
+        """The curve as a person reads it."""
+        shares, categories, values, errors, lower, upper = self.columns(level).values()
+        interval = f"{100 * level:g} % interval"
+        heads = ("share", self.attribute.name, "estimate", "std. error", interval)
+        labels = (f"{share:.2f}" for share in shares), map(str, categories)
+        shown = map(decimals, values, errors), map(decimals, errors), map(span, lower, upper)
+        rows = zip(*labels, *shown, strict=True)
+        records = number_of(self.estimates[0].n_records, "reported record")
+        missing = self.estimates[0].n_left_out
+        if missing:
+            records += f" ({missing:,} without an answer left out)"
+        title = f"{self.attribute.name} from {records}, by assumed {self.share_name}"
+        return Table(heads, list(rows), title, "llrrr")
+
+    def plot(self, level: float = 0.95) -> Figure:
+        """The curve of each category with its interval; yes/no answers show the second only."""
+        with optional_imports():
+            from matplotlib.figure import Figure
+
+            from tacit.output.plot_style import BLUE, GREY, INK, RED, plain, short_label
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        columns, n_categories = self.columns(level), self.attribute.size
+        lower, upper = (np.reshape(columns[name], self.value.shape) for name in ("lower", "upper"))
+        for code in range(1 if n_categories == 2 else 0, n_categories):
+            label = short_label(str(self.attribute.categories[code]))
+            color = (INK, BLUE, RED, GREY)[code % 4]
+            line = ("-", "--", "-.", ":")[code // 4 % 4]
+            values = 100 * self.value[:, code]
+            axes.plot(100 * self.shares, values, lw=1.6, label=label, color=color, ls=line)
+            band = 100 * lower[:, code], 100 * upper[:, code]
+            axes.fill_between(100 * self.shares, *band, color=color, alpha=0.15, lw=0)
+        axes.set_xlabel(f"assumed {self.share_name}, %")
+        axes.set_ylabel(f"% of people, with {100 * level:g} % interval")
+        axes.set_title(short_label(self.attribute.name, 70), fontsize="medium", loc="left")
+        axes.set_ylim(0, None)
+        plain(axes, "both")
+        axes.legend(frameon=False, fontsize="small")
+        return figure
+
+
+def sensitivity(
+    reported: Any,
+    design: Design,
+    model: NoncomplianceModel,
+    shares: Sequence[float] = _SHARES,
+    attribute: str | None = None,
+) -> SensitivityCurve:
+    """The estimate from one sample for each assumed share of people who do not comply.
+
+    At a share of 0 it is the estimate of people who all comply.
+    """
+    if not isinstance(model, NoncomplianceModel):
+        raise DataError(f"model must be Cheaters(), LyingCarriers() or Careless(), got {model!r}")
+    try:
+        assumed = np.atleast_1d(np.asarray(shares, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise DataError(f"shares must be numbers, got {shares!r}") from None
+    if not assumed.size or not ((assumed >= 0) & (assumed < 1)).all():
+        raise DataError("shares must be one or more numbers from 0 to below 1")
+    (sample,), target = model.read([(reported, design)], attribute)
+    sample.channel.require_reconstructable()
+    quantities = [share_of_all(part) for part in np.eye(target.size)]
+    estimates = tuple(
+        mixture_of([sample], [model.given(sample, target, share)]).estimate(
+            quantities, (target,), f"{target.name}, {model.share_name} {share:g}"
+        )
+        for share in assumed.tolist()
+    )
+    return SensitivityCurve(target, model.share_name, assumed, estimates)

@@ -10,7 +10,6 @@ built unless asked for.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ from tacit.core.conditions import QuestionCondition, conditions_of
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DesignError, FileError, SchemaError, SingularChannelError, unknown
 from tacit.output import rounding
-from tacit.output.json_documents import DocumentFormat, check_document, parse_json
+from tacit.output.json_documents import DocumentFormat, check_document, fingerprint_of, parse_json
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 
@@ -380,8 +379,7 @@ class Design:
 
         The order of attributes, groups and categories is part of the design.
         """
-        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return fingerprint_of(self.to_dict())
 
 
 def check_design(design: object) -> None:

@@ -31,11 +31,10 @@ from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, DesignError, SchemaError, unknown
 from tacit.reconstruction import Estimate, reconstruct
 from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
-from tacit.reconstruction.fit import design_fit
+from tacit.reconstruction.events import ReportWeights, conditional_shares
+from tacit.reconstruction.hypotheses import design_fit
 from tacit.reconstruction.reconstruct import unweighted_patterns
-from tacit.reconstruction.report_weights import ReportWeights
 from tacit.reconstruction.sampling.sampled_records import Sampling, function_of
-from tacit.reconstruction.shares import conditional_shares
 from tacit.records import PatternTable
 
 Predicted = npt.NDArray[np.intp]

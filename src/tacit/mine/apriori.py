@@ -33,9 +33,9 @@ from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTest
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult
 from tacit.reconstruction.estimate import covariance_of_means, stderr_of_means
+from tacit.reconstruction.events import ReportWeights
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.reconstruction.reconstruct import unweighted_patterns
-from tacit.reconstruction.report_weights import ReportWeights
 from tacit.records import Progress
 from tacit.records.bit_columns import BitColumns
 

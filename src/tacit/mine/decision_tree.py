@@ -34,7 +34,7 @@ from tacit.mine.tree.view import TreeRules, TreeView, rules, tree_html
 from tacit.output.table import Figure
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.estimate import OnDemand
-from tacit.reconstruction.fit import design_fit
+from tacit.reconstruction.hypotheses import design_fit
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks
 

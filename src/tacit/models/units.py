@@ -30,8 +30,8 @@ from tacit.core.conditions import impossible_cells
 from tacit.core.design import Design, Factor, Group, ProductChannel
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import SingularChannelError
-from tacit.reconstruction.left_inverse import gls
 from tacit.reconstruction.likelihood import maximise
+from tacit.reconstruction.tables import gls
 from tacit.records import PatternTable
 from tacit.records.bit_columns import FewWayCounts
 

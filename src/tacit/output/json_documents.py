@@ -7,6 +7,7 @@ Every document is an object that starts with its kind and its version:
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -79,6 +80,12 @@ def reading(name: str) -> Iterator[None]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         kind = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
         raise FileError(f"not a {name}: {kind}{error}") from None
+
+
+def fingerprint_of(content: Any) -> str:
+    """SHA-256 of JSON in canonical form: the order of keys does not matter."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def parse_json(text: str, name: str) -> Any:

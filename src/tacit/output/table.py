@@ -255,7 +255,7 @@ class TablesResult(Columns):
         """Lines above the tables."""
         return []
 
-    def tables(self) -> list[Table]:
+    def tables(self, *args: Any, **kwargs: Any) -> list[Table]:
         """The tables, in their order."""
         raise NotImplementedError
 
@@ -267,13 +267,15 @@ class TablesResult(Columns):
         """JSON text of `to_dict`."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def to_markdown(self) -> str:
-        """The text and the tables in Markdown."""
-        return markdown_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+    def to_markdown(self, *args: Any, **kwargs: Any) -> str:
+        """The text and the tables in Markdown; arguments are those of `tables`."""
+        tables = self.tables(*args, **kwargs)
+        return markdown_of(tables, "\n".join(self.lead()), "\n".join(self.notes()))
 
-    def to_latex(self) -> str:
+    def to_latex(self, *args: Any, **kwargs: Any) -> str:
         """The same in LaTeX, for the package booktabs."""
-        return latex_of(self.tables(), "\n".join(self.lead()), "\n".join(self.notes()))
+        tables = self.tables(*args, **kwargs)
+        return latex_of(tables, "\n".join(self.lead()), "\n".join(self.notes()))
 
     def _repr_html_(self) -> str:
         texts = [

@@ -27,8 +27,8 @@ from tacit.errors import DataError, unknown
 from tacit.privacy.risk import joint_risk, slack_of
 from tacit.reconstruction import Estimate, inversion
 from tacit.reconstruction.comparisons import GroupShares
+from tacit.reconstruction.events import conditional_shares
 from tacit.reconstruction.interval import NO_RECORDS, ScoreTest, score_interval
-from tacit.reconstruction.shares import conditional_shares
 from tacit.reconstruction.tables import TableProblem, sums_of_cells
 
 #: Points at which the distribution of an estimate is evaluated, all equally likely.

@@ -15,7 +15,7 @@ from tacit.core.channel.numbers import fraction
 from tacit.core.exact_draws import source_of
 from tacit.errors import DataError, DesignError, FileError, unknown
 from tacit.output.json_documents import read_document
-from tacit.quantitative import cards
+from tacit.quantitative import scrambling as cards
 from tacit.quantitative.scrambling import FORMAT, Scrambling, numbers_of
 from tacit.quantitative.square_waves import square_wave_of
 

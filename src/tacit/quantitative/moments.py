@@ -40,7 +40,7 @@ from tacit.errors import DataError
 from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
-from tacit.reconstruction.interval import Interval, check_level
+from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling, function_of
 from tacit.records.sample import SampleRows
 
@@ -85,7 +85,6 @@ class ScrambledNumbers(Sampling):
         """g and h of each report, in units of the scrambling."""
         scrambling = self.scrambling
         check_scrambling(scrambling)
-        scrambling.require_estimable()
         numbers = numbers_of(self.reported, "reported numbers")
         if len(numbers) < 2:
             raise DataError("at least two reported numbers are needed for a standard error")
@@ -139,7 +138,10 @@ class ScrambledNumbers(Sampling):
         spread = self._mean((influence - self._mean(influence)) ** 2) / (n - 1)
         covariance = np.asarray([[max(spread, floor) + more]])
         simple = Estimate.of_covariance((), np.asarray(value), covariance, n, "moments", name)
-        df, skewness = n - 1.0, _skewness(influence) / math.sqrt(n)
+        off = influence - influence.mean()
+        deviation = math.sqrt(float((off**2).mean()))
+        third = float((off**3).mean())
+        df, skewness = n - 1.0, third / deviation**3 / math.sqrt(n) if deviation > 0 else 0.0
         if sample is not None:  # the skewness of totals of few clusters is not known
             variance = np.asarray([[max(self._variance_of_mean(influence), floor) + more]])
             df, skewness = sample.df, 0.0
@@ -152,20 +154,12 @@ mean = function_of(ScrambledNumbers, ScrambledNumbers.mean)
 variance = function_of(ScrambledNumbers, ScrambledNumbers.variance)
 
 
-def _skewness(weights: Array) -> float:
-    off = weights - weights.mean()
-    spread = float((off**2).mean())
-    return float((off**3).mean()) / spread**1.5 if spread > 0 else 0.0
-
-
 def _limits(
     value: Array, stderr: Array, skewness: float, df: float, least: float, level: float
 ) -> Interval:
     """The values that the transformed T does not reject."""
-    from scipy.special import stdtrit  # slow to load
-
     check_level(level)
-    t = float(stdtrit(df, (1 + level) / 2))
+    t = t_deviate((1 - level) / 2, df)
     low, high = (value - _untransformed(t * side, skewness) * stderr for side in (1, -1))
     low, high = np.minimum(low, value), np.maximum(high, value)
     return Interval(np.asarray(np.maximum(low, least)), np.asarray(np.maximum(high, least)))

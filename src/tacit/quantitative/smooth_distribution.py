@@ -100,36 +100,28 @@ _TRIED, _POWER = 45, 7
 
 def smooth_fit(wave: WaveSums, reported: Array, n: int, likely: Array) -> tuple[Array, Array]:
     """The fit to shares of n reports; `likely` is the distribution that weighs them."""
-    from scipy.linalg import cho_solve  # slow to load
+    from scipy.linalg import cho_factor, cho_solve  # slow to load
 
     scale = np.sqrt(n / wave.forward(likely))
     design = scale[:, None] * wave.forward(np.eye(wave.steps))
     gram = design.T @ design
     score = design.T @ (scale * reported)
-    factor = _precision(gram, score)
-    shares, covariance = cho_solve(factor, score), cho_solve(factor, np.eye(wave.steps))
-    with_total = covariance.sum(axis=1)
-    total = with_total.sum()
-    shares = shares + with_total * (1 - shares.sum()) / total
-    return shares, covariance - np.outer(with_total, with_total) / total
-
-
-def _precision(gram: Array, score: Array) -> Any:
-    """The factored precision at the least lambda that the reports do not contradict."""
-    from scipy.linalg import cho_factor, cho_solve  # slow to load
-
-    steps = len(gram)
-    differences = np.diff(np.eye(steps), 2, axis=0)
+    differences = np.diff(np.eye(wave.steps), 2, axis=0)
     rough = differences.T @ differences
-    weights = np.exp(np.linspace(0, _POWER * np.log(steps), _TRIED))
+    weights = np.exp(np.linspace(0, _POWER * np.log(wave.steps), _TRIED))
     likelihoods = []
     for weight in weights:
         factor = cho_factor(gram + weight * rough, lower=True)
         size = np.log(np.diag(factor[0])).sum()
         fit = score @ cho_solve(factor, score)
-        likelihoods.append(0.5 * (steps - 2) * np.log(weight) - size + 0.5 * fit)
+        likelihoods.append(0.5 * (wave.steps - 2) * np.log(weight) - size + 0.5 * fit)
     least = int(np.argmax(np.array(likelihoods) >= max(likelihoods) - _WITHIN))
-    return cho_factor(gram + weights[least] * rough, lower=True)
+    factor = cho_factor(gram + weights[least] * rough, lower=True)
+    shares, covariance = cho_solve(factor, score), cho_solve(factor, np.eye(wave.steps))
+    with_total = covariance.sum(axis=1)
+    total = with_total.sum()
+    shares = shares + with_total * (1 - shares.sum()) / total
+    return shares, covariance - np.outer(with_total, with_total) / total
 
 
 def distribution(reported: Any, scrambling: Scrambling, bins: int = 10) -> Estimate:

@@ -6,10 +6,10 @@ exclude a cell, else the same as `inversion`), `inversion` (unbiased, no conditi
 """
 
 from tacit.reconstruction.estimate import Estimate, combine
+from tacit.reconstruction.events import ShareBounds
 from tacit.reconstruction.hypotheses import TEST_METHODS, likelihood_ratio, pearson, wald
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.reconstruct import Reconstruction, reconstruct
-from tacit.reconstruction.shares import ShareBounds
 from tacit.reconstruction.tables import METHODS, em, inversion, restricted, simplex
 
 __all__ = [

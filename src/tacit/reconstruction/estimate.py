@@ -141,9 +141,13 @@ class Estimate(TabularResult):
             return replace(self, simple=simple, score_of=sample.score_of, stderr=sample.stderr)
         score = self.score
         assert score is not None
+        one, first = (1,), np.array([0])
+        cells = [score.part(np.array([cell]), one) for cell in range(score.center.size)]
         for cell, test in tests.items():
-            score = score.with_cell(cell, test)
-        return self.with_score(score)
+            cells[cell] = test.part(first, one)
+        columns = zip(*(vars(cell).values() for cell in cells), strict=True)
+        joined = ScoreTest(*(np.concatenate(column, axis=-1) for column in columns))
+        return self.with_score(joined.part(np.arange(len(cells)), score.center.shape))
 
     def of_sample(self, covariance: Array, df: float, weight_effect: float = 1.0) -> Estimate:
         """The estimate with the errors of a sample; its own are those of simple random sampling.

@@ -15,17 +15,27 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tacit.core.arrays import Array
+from tacit.core.channel import Coin
+from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, unknown
-from tacit.reconstruction.hypothesis_test import HypothesisTest
-from tacit.reconstruction.likelihood import EMStep, maximise, squarem
-from tacit.reconstruction.tables import TableProblem, inversion, project
+from tacit.reconstruction.estimate import Estimate
+from tacit.reconstruction.hypothesis_test import MISFIT_LEVEL, HypothesisTest
+from tacit.reconstruction.likelihood import EMStep, log_likelihood, squarem
+from tacit.reconstruction.tables import (
+    TableProblem,
+    inversion,
+    most_likely_table,
+    project,
+    table_problem,
+)
+from tacit.records import PatternTable
 
 Axes = tuple[int, ...]
 #: Shares below this are taken for empty categories.
@@ -195,7 +205,6 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
     likelihood never falls, and SQUAREM extrapolates (see `likelihood`).
     """
     channel, observed = problem.channel, problem.frequencies
-    seen = observed > 0
 
     def nearest(table: Array) -> Array:
         """Attributes that were not asked for keep their distribution given the others."""
@@ -203,15 +212,15 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
         return likely * _further_axes(problem, table)
 
     def step(table: Array) -> EMStep:
-        expected = np.where(seen, channel.disguised(table), 1.0)
-        likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
+        expected = np.where(observed > 0, channel.disguised(table), 1.0)
         after = nearest(table * problem.transposed(observed / expected))
-        return EMStep(after, likelihood, float(np.abs(after - table).max()))
+        change = float(np.abs(after - table).max())
+        return EMStep(after, log_likelihood(observed, expected), change)
 
     def repaired(table: Array) -> Array:
         return nearest(table / table.sum())
 
-    start = project(channel.to_true(problem.inverses, observed))
+    start = project(problem.unbiased)
     start = repaired((1 - _START) * start + _START / start.size)
     table, ended = squarem(step, start, repaired, _TOLERANCE, _ITERATIONS)
     if not ended.converged:
@@ -220,19 +229,6 @@ def restricted_fit(problem: TableProblem, hypothesis: Hypothesis) -> ModelFit:
             "iterations; use the Wald test, or name fewer attributes"
         )
     return ModelFit(table, np.maximum(channel.disguised(table), 0.0), step(table).log_likelihood)
-
-
-def largest_log_likelihood(problem: TableProblem) -> float:
-    """The largest log-likelihood per record of any true table."""
-    channel, observed = problem.channel, problem.frequencies
-    if problem.square:
-        inverted = channel.to_true(problem.inverses, observed)
-        if inverted.min() >= 0:
-            seen = observed[observed > 0]
-            return float(np.sum(seen * np.log(seen)))
-    start = np.full(channel.true.sizes, 1 / math.prod(channel.true.sizes))
-    _, ended = maximise(channel.disguised, problem.transposed, observed, start)
-    return ended.log_likelihood
 
 
 def _tested(
@@ -347,10 +343,9 @@ def _further_axes(problem: TableProblem, table: Array) -> Array:
 
 def _directed(problem: TableProblem, hypothesis: Hypothesis, fitted: ModelFit) -> float:
     """The square of the contrast by its variance under the hypothesis, per record."""
-    estimate = problem.channel.to_true(problem.inverses, problem.frequencies)
     allowed = problem.requested(fitted.table)
     slope = slopes(hypothesis.contrasts, allowed)[0].reshape(allowed.shape)
-    contrast = float(np.sum(slope * (problem.requested(estimate) - allowed)))
+    contrast = float(np.sum(slope * (problem.requested(problem.unbiased) - allowed)))
     weights = problem.report_weights(slope)
     mean = float(np.sum(weights * fitted.reported))
     variance = float(np.sum(weights**2 * fitted.reported)) - mean**2
@@ -368,8 +363,12 @@ def likelihood_ratio(problem: TableProblem, hypothesis: Hypothesis) -> Hypothesi
     """
     if hypothesis.directed:
         raise DataError("a trend has no likelihood-ratio test; use pearson or wald")
-    fitted = restricted_fit(problem, hypothesis)
-    gain = max(largest_log_likelihood(problem) - fitted.log_likelihood, 0.0)
+    fitted, observed = restricted_fit(problem, hypothesis), problem.frequencies
+    if problem.saturated:
+        most = log_likelihood(observed, observed)
+    else:
+        most = most_likely_table(problem)[1].log_likelihood
+    gain = max(most - fitted.log_likelihood, 0.0)
     table, statistic = problem.requested(fitted.table), 2 * problem.n_records * gain
     return _tested(problem, hypothesis, "likelihood ratio", statistic, hypothesis.df(table), table)
 
@@ -460,3 +459,89 @@ def scores_of(
             raise DataError(f"the scores of {attribute.name!r} are all {points[0]:g}")
         standardised.append((points - points.mean()) / points.std())
     return standardised[0], standardised[1]
+
+
+#: Tables of more cells than this are not tested as a whole, nor those with fewer records per cell.
+_MOST_CELLS, _PER_CELL = 4096, 5
+#: The log-likelihood of all records is maximised within this.
+_CLOSE = 1e-5
+_FIT_ITERATIONS = 500
+
+_HYPOTHESIS, _METHOD = "the reports come from this design", "likelihood ratio"
+
+
+def design_fit(patterns: PatternTable, design: Design, names: Sequence[str]) -> HypothesisTest:
+    """Whether the reports of these attributes could come from the design."""
+    closure = design.jointly_reported(names)
+    if _testable(design, closure, patterns.n_records):
+        return table_fit(table_problem(patterns, design.channel(closure), len(closure)))
+    alone = map(sorted, {frozenset(design.jointly_reported([name])): None for name in closure})
+    tests = [
+        table_fit(table_problem(patterns, design.channel(part), len(part)))
+        for part in alone
+        if _testable(design, part, 0)
+    ]
+    no_test = HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, patterns.n_records)
+    worst = min(tests, key=lambda test: test.pvalue, default=no_test)
+    return replace(worst, pvalue=min(1.0, worst.pvalue * max(1, len(tests))))
+
+
+def _testable(design: Design, names: Sequence[str], n_records: int) -> bool:
+    """Whether a table is small enough; with `n_records`, also whether it has enough of them."""
+    sizes = [design.schema[name].size for name in names]
+    if math.prod(sizes) > _MOST_CELLS:
+        return False
+    cells = math.prod(design.channel(names).reported.sizes)
+    return cells <= _MOST_CELLS and (not n_records or n_records >= _PER_CELL * cells)
+
+
+def table_fit(problem: TableProblem) -> HypothesisTest:
+    """The test of one table."""
+    observed, n = problem.frequencies, problem.n_records
+    if problem.saturated:
+        return HypothesisTest.of(_HYPOTHESIS, _METHOD, 0.0, 0, n)
+    likely, ended = most_likely_table(problem, 1.0, _CLOSE / n, _FIT_ITERATIONS)
+    most = log_likelihood(observed, observed)
+    statistic = 2 * n * max(most - ended.log_likelihood, 0.0)
+    if problem.spread is not None:
+        statistic /= problem.spread.largest_effect(observed, n)
+    excess = observed.size - likely.size
+    return HypothesisTest.of(_HYPOTHESIS, _METHOD, statistic, excess + _at_zero(problem, likely), n)
+
+
+def _at_zero(problem: TableProblem, likely: Array) -> int:
+    """How many true cells are held at 0: a Newton step of the cell alone would make it negative."""
+    channel = problem.channel
+    expected = np.where(problem.frequencies > 0, channel.disguised(likely), 1.0)
+    gradient = problem.transposed(problem.frequencies / expected)
+    squares = [factor.channel.forward.power(2).T for factor in channel.factors]
+    curvature = channel.to_true(squares, problem.frequencies / expected**2)
+    return int(np.sum(likely * curvature < 1 - gradient))
+
+
+def coding_warning(coin: Coin, estimate: Estimate) -> str:
+    """A warning if the share of the second category suggests reversed reports; else nothing.
+
+    `crosswise` and `triangular` report whether two answers are the same, or whether any is yes.
+    Whoever codes "different" as yes gets 1 - share with crosswise, which no test of fit can see,
+    and an impossible share with triangular. For crosswise, the interval lies above one half,
+    although such questions are asked about what is rare. For triangular, the reports contradict the
+    design, and exchanged ones would not.
+    """
+    if estimate.fit is None:
+        return ""
+    matrix = coin.channel(estimate.attributes).matrix
+    exchanged = np.linalg.solve(matrix, (matrix @ estimate.value)[::-1])
+    share, other = float(estimate.value[1]), float(exchanged[1])
+    if coin.asks == "comparison":
+        suspect = estimate.interval().lower[1] > 1 / 2
+    else:
+        suspect = share < 0 and 0 <= other <= 1 and estimate.fit.pvalue < MISFIT_LEVEL
+    if not suspect:
+        return ""
+    meaning = coin.report_meaning(estimate.attributes)
+    return (
+        f"CODING: are the reports reversed? They mean {meaning}. If they are coded the other way "
+        f"round, the share of {estimate.attributes[0].categories[1]} is {other:.4f}, not "
+        f"{share:.4f}; records may also say {' and '.join(map(repr, coin.report_words))}"
+    )

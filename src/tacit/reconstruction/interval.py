@@ -116,6 +116,11 @@ class ScoreTest:
     n_records: Array | float
     n_all: Array | float = 0.0
 
+    def __post_init__(self) -> None:
+        for name in ("n_records", "n_all"):
+            numbers = np.broadcast_to(getattr(self, name), self.center.shape)
+            object.__setattr__(self, name, numbers)
+
     @classmethod
     def of(
         cls,
@@ -129,11 +134,11 @@ class ScoreTest:
 
         `share` is that of the records that meet the undisguised conditions of the events.
         """
+        n_all: Array | float = 0.0
         if share is not None:
+            value, n_all, n_records = _within(value, share), n_records, n_records * share
             second = second._replace(mean=_within(second.mean, share))
             third = third._replace(mean=_within(third.mean, share))
-            test = cls.of(_within(value, share), n_records * share, second, third)
-            return replace(test, n_all=np.full(test.center.shape, float(n_records)))
         inside2, inside3 = second.inside, third.inside
         outside2, outside3 = second.outside(value), third.outside(value)
         # Reports that contradict the design do not tell what the variance would be under it.
@@ -143,14 +148,14 @@ class ScoreTest:
         zero = np.zeros_like(value)
         noise = [outside2, inside2 - outside2 - 1, zero]
         skew = [outside3, inside3 - outside3 - 3 * outside2 - 1, 3 - 3 * (inside2 - outside2)]
-        return cls(value, _stacked(noise, value), _stacked(skew, value), n_records)
+        return cls(value, _stacked(noise, value), _stacked(skew, value), n_records, n_all)
 
     @classmethod
     def of_noise(
         cls,
         value: Array,
         stderr: Array,
-        n_records: float,
+        n_records: Array | float,
         third: Array | None = None,
         share: Array | None = None,
     ) -> ScoreTest:
@@ -158,10 +163,12 @@ class ScoreTest:
 
         `third` is the mean of the cubed weights; `share` as for `of`.
         """
+        n_all: Array | float = 0.0
         second = n_records * stderr**2 + value**2
         if share is not None:
             value, second = _within(value, share), _within(second, share)
             third = None if third is None else _within(third, share)
+            n_all, n_records = n_records, n_records * share
         extra = np.maximum(second - value, 0.0)
         extra = np.where(np.isfinite(extra), extra, np.inf)
         skew = np.zeros_like(extra)
@@ -170,11 +177,8 @@ class ScoreTest:
             central = third - 3 * value * second + 2 * value**3
             skew = np.where(extra > 0, central - mean * (1 - mean) * (1 - 2 * mean), 0.0)
         zero = np.zeros_like(extra)
-        noise = _stacked([extra, zero, zero], value)
-        skews = _stacked([skew, zero, zero], value)
-        if share is None:
-            return cls(value, noise, skews, n_records)
-        return cls(value, noise, skews, n_records * share, np.full(value.shape, float(n_records)))
+        noise, skews = (_stacked([constant, zero, zero], value) for constant in (extra, skew))
+        return cls(value, noise, skews, n_records, n_all)
 
     def given(self, n_all: Array) -> ScoreTest:
         """The test among these records of an undisguised group, instead of all records."""
@@ -223,24 +227,13 @@ class ScoreTest:
 
     def part(self, positions: Index, shape: tuple[int, ...]) -> ScoreTest:
         """The test of some cells, by their positions in the flattened table."""
-        center, n_records, n_all = (
-            np.broadcast_to(numbers, self.center.shape).ravel()[positions].reshape(shape)
-            for numbers in (self.center, self.n_records, self.n_all)
-        )
-        noise, skew = (
-            coefficients.reshape(3, -1)[:, positions].reshape(3, *shape)
-            for coefficients in (self.noise, self.skew)
-        )
-        return ScoreTest(center, noise, skew, n_records, n_all)
 
-    def with_cell(self, cell: int, test: ScoreTest) -> ScoreTest:
-        """The test with that of another estimate in one cell of the flattened table."""
-        order = np.arange(self.center.size)
-        parts = [self.part(order, order.shape), test.part(order[:1], (1,))]
-        order[cell] = self.center.size
-        columns = zip(*(vars(part).values() for part in parts), strict=True)
-        joined = ScoreTest(*(np.concatenate(column, axis=-1) for column in columns))
-        return joined.part(order, self.center.shape)
+        def picked(numbers: Array) -> Array:
+            before = numbers.shape[: numbers.ndim - self.center.ndim]
+            flat = numbers.reshape((*before, -1))
+            return flat[..., positions].reshape((*before, *shape))
+
+        return ScoreTest(*map(picked, vars(self).values()))
 
     def times(self, factor: Array | float) -> ScoreTest:
         """The same test from so many times the records."""
@@ -318,9 +311,8 @@ def score_interval(score: ScoreTest, level: float, df: float = math.inf) -> Inte
     tail = (1 - level) / 2
     score = score.times((t_deviate(tail, math.inf) / t_deviate(tail, df)) ** 2)
     inner, reach = _inner_interval(score, 1 - level)
-    nobody = np.broadcast_to(score.n_records, score.center.shape) < NO_RECORDS
+    nobody, product = score.n_records < NO_RECORDS, np.asarray(score.n_all) > 0
     inner = Interval(np.where(nobody, 0.0, inner.lower), np.where(nobody, 1.0, inner.upper))
-    product = np.broadcast_to(score.n_all, score.center.shape) > 0
     if not product.any():
         return inner
     joint = _product_interval(score, inner.lower, reach, 1 - level)

@@ -66,13 +66,19 @@ def maximise(
     """
 
     def step(p: Array) -> EMStep:
-        seen = observed > 0
-        expected = np.where(seen, forward(p), 1.0)
+        expected = np.where(observed > 0, forward(p), 1.0)
         gradient = backward(observed / expected)
-        likelihood = float(np.sum(observed[seen] * np.log(expected[seen])))
-        return EMStep(p * gradient, likelihood, float(gradient.max() - 1))
+        return EMStep(p * gradient, log_likelihood(observed, expected), float(gradient.max() - 1))
 
     return squarem(step, start, lambda p: p / p.sum(), tolerance, max_iterations)
+
+
+def log_likelihood(observed: Array, expected: Array) -> float:
+    """sum observed * log(expected); minus infinity if something was observed that cannot be."""
+    seen = observed > 0
+    if (expected[seen] <= 0).any():
+        return -np.inf
+    return float(np.sum(observed[seen] * np.log(expected[seen])))
 
 
 def most_likely(matrix: Array, frequencies: Array) -> Array:

@@ -17,18 +17,21 @@ from tacit.core.schema import Attribute
 from tacit.errors import DataError, SchemaError, SingularChannelError
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.table import Figure, Table, TabularResult
-from tacit.reconstruction import hypotheses, tables
-from tacit.reconstruction import shares as share_functions
+from tacit.reconstruction import events, hypotheses, tables
 from tacit.reconstruction.comparisons import Function, GroupShares, contrast
 from tacit.reconstruction.estimate import Estimate, OnDemand, linear_estimate, plot_estimates
-from tacit.reconstruction.events import Condition, check_known, condition_of, events_of
-from tacit.reconstruction.fit import coding_warning, design_fit
-from tacit.reconstruction.hypotheses import Hypothesis, Independence, TestMethod, pearson
+from tacit.reconstruction.events import Condition, ShareBounds, check_known, condition_of
+from tacit.reconstruction.hypotheses import (
+    Hypothesis,
+    Independence,
+    TestMethod,
+    coding_warning,
+    design_fit,
+    pearson,
+)
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
-from tacit.reconstruction.report_weights import ReportWeights, event_probability, event_weights
 from tacit.reconstruction.sampling.error_methods import linearised
 from tacit.reconstruction.sampling.sampled_records import Sampling, count_sampled
-from tacit.reconstruction.shares import ShareBounds, conditional_shares
 from tacit.reconstruction.tables import TableProblem, inversion, restricted
 from tacit.records import PatternTable, count_answers, count_reported, with_columns
 from tacit.records.sample import ErrorMethod
@@ -96,7 +99,7 @@ class Reconstruction(TabularResult):
         moved = bool(joint.errors_by)  # the errors are those of the unbiased table
         unbiased = self.table([*groups, *names]) if moved else joint
         name = f"P({', '.join(names)} | {', '.join(groups)})"
-        shares = conditional_shares(unbiased, len(groups), name, self._undisguised(groups))
+        shares = events.conditional_shares(unbiased, len(groups), name, self._undisguised(groups))
         if not moved:
             return shares
         totals = joint.value.sum(axis=tuple(range(len(groups), joint.value.ndim)), keepdims=True)
@@ -108,7 +111,7 @@ class Reconstruction(TabularResult):
         """The table of all attributes by inversion, values only."""
         problem = self._problem(self.design.schema.names)
         problem.channel.require_reconstructable()
-        return problem.channel.to_true(problem.inverses, problem.frequencies)
+        return problem.unbiased
 
     def probability(
         self, event: Mapping[str, Any], given: Mapping[str, Any] | None = None
@@ -129,9 +132,7 @@ class Reconstruction(TabularResult):
         """Probability of an event, among the records that have answers to its attributes."""
         answered = self._answered(event.names)
         if not tables.has_zeros(self.design, event.names, self.answered_by_all):
-            events = events_of(self.design, [event])
-            reports = answered._reports_of(event.names)
-            share = event_probability(reports, events, f"P({event.text})")
+            share = events.event_probability(answered._reports_of(event.names), event)
             share = self._with_fit(share, event.names)
         elif all(len(codes) == 1 for codes in event.codes.values()):
             table = self.table(event.names)
@@ -160,7 +161,7 @@ class Reconstruction(TabularResult):
         rows = np.eye(question.size)[[question.code(label) for label in answers]]
         sums = np.repeat(rows, joint.value.size // question.size, axis=1)
         shares = tables.sums_of_cells(joint, sums, (Attribute(attribute, answers),), "")
-        return conditional_shares(shares, 0, f"P({attribute} | asked)")
+        return events.conditional_shares(shares, 0, f"P({attribute} | asked)")
 
     def apart_from(self, reports: Collection[str]) -> Reconstruction:
         """The same, but a chain with one of these reports is not estimated together.
@@ -174,8 +175,8 @@ class Reconstruction(TabularResult):
         condition = condition_of(self.design, event)
         reports = self.design.channel(self.design.jointly_reported(condition.names)).reported.names
         complete, whole = self._answered(condition.names), self.patterns.filled()
-        event_weight = event_weights(complete._report_weights, events_of(self.design, [condition]))
-        has_answer, weight = self.patterns.answered(reports), event_weight[:, 0]
+        weight = events.condition_weights(complete._report_weights, [condition])[:, 0]
+        has_answer = self.patterns.answered(reports)
         g = np.zeros(len(has_answer))
         g[has_answer] = weight[has_answer] if len(weight) == len(g) else weight
         weights = np.stack([g, np.where(has_answer, g, 1.0)], axis=1)
@@ -243,7 +244,7 @@ class Reconstruction(TabularResult):
         conditions = [c for group in groups for c in (event & group, group)]
         axes = (Attribute("group", range(2)),) if len(groups) > 1 else ()
         joint = self._joint(conditions, (*axes, Attribute("event", range(2))), parts=True)
-        shares = conditional_shares(joint, len(axes), "")
+        shares = events.conditional_shares(joint, len(axes), "")
         shares = shares.part(np.arange(0, 2 * len(groups), 2), axes, "")
         names = tuple(dict.fromkeys(name for c in conditions for name in c.names))
         answered, tests = self._answered(names), {}
@@ -273,7 +274,7 @@ class Reconstruction(TabularResult):
     def _records(self, condition: Condition) -> Array:
         """How many records meet a condition on undisguised attributes."""
         reports = self._reports_of(condition.names)
-        weights = share_functions.condition_weights(reports, [condition])[:, 0]
+        weights = events.condition_weights(reports, [condition])[:, 0]
         return np.asarray(reports.patterns.counts @ weights)
 
     def _joint(
@@ -285,11 +286,11 @@ class Reconstruction(TabularResult):
         if parts:
             sums[range(1, len(sums), 2), range(0, len(sums), 2)] = -1
         if tables.has_zeros(self.design, names, self.answered_by_all):
-            cells = [share_functions.condition_cells(self.design, names, c) for c in conditions]
+            cells = [events.condition_cells(self.design, names, c) for c in conditions]
             joint = tables.sums_of_cells(self.table(names), sums @ np.stack(cells), axes, "")
         else:
             reports = self._answered(names)._reports_of(names)
-            joint = share_functions.sums_of_conditions(reports, conditions, sums, axes)
+            joint = events.sums_of_conditions(reports, conditions, sums, axes)
         return self._with_fit(joint, names)
 
     def expectation(self, h: Any, attributes: Names) -> Estimate:
@@ -428,7 +429,7 @@ class Reconstruction(TabularResult):
         self, event: Condition, group: Condition | None = None
     ) -> Callable[[], Array | None]:
         patterns = self._answered([*event.names, *(group.names if group else [])]).patterns
-        return partial(share_functions.reported_share, patterns, self.design, event, group)
+        return partial(events.reported_share, patterns, self.design, event, group)
 
     def _with_fit(self, estimate: Estimate, names: Sequence[str]) -> Estimate:
         """The estimate with the test of fit of these attributes and warnings, run on demand."""
@@ -473,21 +474,23 @@ class Reconstruction(TabularResult):
         return {}
 
     @cached_property
-    def _report_weights(self) -> ReportWeights:
-        return ReportWeights(self.patterns, self.design)
+    def _report_weights(self) -> events.ReportWeights:
+        return events.ReportWeights(self.patterns, self.design)
 
-    def _reports_of(self, names: Sequence[str]) -> ReportWeights:
+    def _reports_of(self, names: Sequence[str]) -> events.ReportWeights:
         """The reports that say something about these attributes, each combination of them once."""
         channel = self.design.channel(self.design.jointly_reported(names))
         reports, n_cells = channel.reported.names, math.prod(channel.reported.sizes)
         if self.patterns.sample is not None or n_cells >= len(self.patterns):
             return self._report_weights
         if reports not in self._few_reports:
-            self._few_reports[reports] = ReportWeights(self.patterns.only(reports), self.design)
+            self._few_reports[reports] = events.ReportWeights(
+                self.patterns.only(reports), self.design
+            )
         return self._few_reports[reports]
 
     @cached_property
-    def _few_reports(self) -> dict[tuple[str, ...], ReportWeights]:
+    def _few_reports(self) -> dict[tuple[str, ...], events.ReportWeights]:
         """Reports of some attributes, by their names."""
         return {}
 

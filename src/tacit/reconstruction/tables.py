@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel import Channel
 from tacit.core.channel.channel import moments_of
-from tacit.core.channel.linear_maps import Dense, Linear, chain
+from tacit.core.channel.linear_maps import Dense, Linear
 from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
 from tacit.core.design import Axes, Design, Factor, ProductChannel, apply, arranged
@@ -34,8 +35,13 @@ from tacit.reconstruction.estimate import (
     stderr_of_means,
 )
 from tacit.reconstruction.interval import KnownMoments, ScoreTest, event_moments
-from tacit.reconstruction.left_inverse import gls, left_inverse
-from tacit.reconstruction.likelihood import MAX_ITERATIONS, TOLERANCE, maximise
+from tacit.reconstruction.likelihood import (
+    MAX_ITERATIONS,
+    TOLERANCE,
+    Convergence,
+    maximise,
+    most_likely,
+)
 from tacit.records import PatternTable
 from tacit.records.keys import column_blocks
 from tacit.records.sample import SampleRows
@@ -87,11 +93,46 @@ class TableProblem:
             for f in self.channel.factors
         )
 
-    def whole_inverse(self) -> Array:
-        """W of all groups together, true cells x reports."""
-        units = np.eye(self.counts.size).reshape(-1, *self.counts.shape)
-        columns = [self.channel.to_true(self.inverses, unit).ravel() for unit in units]
-        return np.stack(columns, axis=1)
+    @cached_property
+    def unbiased(self) -> Array:
+        """W p*: the unbiased estimate, on all attributes of the channel."""
+        return self.channel.to_true(self.inverses, self.frequencies)
+
+    @property
+    def saturated(self) -> bool:
+        """Whether some true table makes exactly these reports most likely: the unbiased one."""
+        return self.square and self.channel.reconstructable and self.unbiased.min() >= 0
+
+    @cached_property
+    def requested_axes(self) -> list[Axes]:
+        """The attributes of each group that were asked for."""
+        axes = [factor.true_axes for factor in self.channel.factors]
+        return [tuple(a for a in group if a < self.n_requested) for group in axes]
+
+    @cached_property
+    def maps(self) -> list[Linear]:
+        """W of each group with the attributes that were not asked for summed out."""
+        maps = []
+        for factor, inverse in zip(self.channel.factors, self.inverses, strict=True):
+            others = tuple(i for i, a in enumerate(factor.true_axes) if a >= self.n_requested)
+            if others:
+                rows = inverse.matrix().reshape(*factor.channel.true_shape, -1).sum(axis=others)
+                inverse = Dense(rows.reshape(-1, rows.shape[-1]))
+            maps.append(inverse)
+        return maps
+
+    def mean_power(self, power: int) -> Array:
+        """The means of the weights of reports to a power, for each cell of the table asked for."""
+        inward = [factor.reported_axes for factor in self.channel.factors]
+        shape = tuple(a.size for a in self.attributes)
+        axes = list(zip(inward, self.requested_axes, strict=True))
+        return apply([m.power(power) for m in self.maps], self.frequencies, axes, shape)
+
+    def weights(self) -> Array:
+        """W of all groups together, cells asked for x reports."""
+        reported = [factor.reported_axes for factor in self.channel.factors]
+        matrices = [step.matrix() for step in self.maps]
+        return product_of_parts(self.channel, matrices, self.requested_axes, reported)
 
     @property
     def square(self) -> bool:
@@ -131,18 +172,12 @@ class TableProblem:
 
         None if all attributes asked for are disguised, or none is.
         """
-        groups = zip(self.channel.factors, self.inverses, strict=True)
-        plain = [(factor, inverse) for factor, inverse in groups if self.is_counted(factor)]
-        axes = sorted(axis for factor, _ in plain for axis in factor.true_axes)
-        if len(axes) in (0, self.n_requested):
+        counted = {a for f in self.channel.factors if self.is_counted(f) for a in f.true_axes}
+        if len(counted) in (0, self.n_requested):
             return None
-        reported = tuple(axis for factor, _ in plain for axis in factor.reported_axes)
-        counted = chain([w for _, w in plain], self.margin(reported).reshape(-1, 1))
-        table_axes = [tuple(map(axes.index, factor.true_axes)) for factor, _ in plain]
-        sizes = [attribute.size for attribute in self.attributes]
-        table = arranged(counted, table_axes, tuple(sizes[axis] for axis in axes))
-        shape = [size if axis in axes else 1 for axis, size in enumerate(sizes)]
-        return np.broadcast_to(table.reshape(shape), sizes)
+        table = self.requested(self.unbiased)
+        disguised = tuple(axis for axis in range(table.ndim) if axis not in counted)
+        return np.broadcast_to(table.sum(axis=disguised, keepdims=True), table.shape)
 
     def margin(self, axes: tuple[int, ...]) -> Array:
         """p* of some reported axes, in that order, flattened."""
@@ -231,6 +266,25 @@ class ReportSpread:
         return max(1.0, float(np.linalg.eigvalsh(matrix)[-1]))
 
 
+def product_of_parts(
+    channel: ProductChannel,
+    matrices: Sequence[Array],
+    true: Sequence[Axes],
+    reported: Sequence[Axes],
+) -> Array:
+    """The product of maps from the reports of parts of a channel to some of their true attributes.
+
+    Cells x reports, both in the order of the channel's attributes.
+    """
+    product: Array = np.ones((1, 1))
+    for matrix in matrices:
+        product = np.kron(product, matrix).astype(np.float64)
+    rows, columns = sum(true, ()), sum(reported, ())
+    sizes = [channel.true.sizes[a] for a in rows] + [channel.reported.sizes[a] for a in columns]
+    order = [*np.argsort(rows), *(len(rows) + np.argsort(columns))]
+    return product.reshape(sizes).transpose(order).reshape(len(product), -1)
+
+
 def reported_table(problem: TableProblem) -> Array | None:
     """The reported distribution of the table asked for; None if reports have other categories."""
     true, reported = problem.channel.true, problem.channel.reported
@@ -258,18 +312,15 @@ def inversion(problem: TableProblem) -> Estimate:
     of small values must be.
     """
     problem.channel.require_reconstructable()
-    groups = zip(problem.channel.factors, problem.inverses, strict=True)
-    maps = [_requested_rows(problem, factor, inverse) for factor, inverse in groups]
-    value = _pull(problem, maps, problem.frequencies)
-    second = _pull(problem, [m.power(2) for m in maps], problem.frequencies)
-    stderr = stderr_of_means(second, value, problem.n_records)
-    score = partial(_score, problem, maps, value)
+    value = problem.requested(problem.unbiased)
+    stderr = stderr_of_means(problem.mean_power(2), value, problem.n_records)
+    score = partial(_score, problem, value)
     impossible = (np.abs(value - 0.5) > 0.5 + _EDGE) & (stderr < _EDGE)
     estimate = Estimate(
         attributes=problem.attributes,
         value=value,
         stderr=score().nearest_stderr(stderr) if impossible.any() else stderr,
-        covariance_of=partial(_covariance, problem, maps, value),
+        covariance_of=partial(_covariance, problem, value),
         method="inversion",
         name=f"P({', '.join(a.name for a in problem.attributes)})",
         n_records=problem.n_records,
@@ -278,46 +329,21 @@ def inversion(problem: TableProblem) -> Estimate:
     )
     if problem.spread is None:
         return estimate
-    rows, order = _weight_rows(problem, maps, value)
-    weights = np.empty_like(rows.T)
-    weights[order] = rows.T
-    return problem.spread.of_sample(estimate, weights)
+    return problem.spread.of_sample(estimate, _weights(problem).T)
 
 
-def _requested_rows(problem: TableProblem, factor: Factor, inverse: Linear) -> Linear:
-    """W of one group with the attributes that were not asked for summed out."""
-    dropped = tuple(i for i, axis in enumerate(factor.true_axes) if axis >= problem.n_requested)
-    if not dropped:
-        return inverse
-    rows = inverse.matrix().reshape(*factor.channel.true_shape, -1)
-    return Dense(rows.sum(axis=dropped).reshape(-1, rows.shape[-1]))
-
-
-def _requested_axes(problem: TableProblem) -> list[Axes]:
-    axes = [factor.true_axes for factor in problem.channel.factors]
-    return [tuple(a for a in group if a < problem.n_requested) for group in axes]
-
-
-def _pull(problem: TableProblem, maps: list[Linear], reported: Array) -> Array:
-    """Apply one map per group from the reported table to the table asked for."""
-    inward = [factor.reported_axes for factor in problem.channel.factors]
-    shape = tuple(a.size for a in problem.attributes)
-    return apply(maps, reported, list(zip(inward, _requested_axes(problem), strict=True)), shape)
-
-
-def _score(problem: TableProblem, maps: list[Linear], value: Array) -> ScoreTest:
-    second, third = (_moments(problem, maps, power) for power in (2, 3))
+def _score(problem: TableProblem, value: Array) -> ScoreTest:
+    second, third = (_moments(problem, power) for power in (2, 3))
     return ScoreTest.of(value, problem.n_records, second, third, problem.undisguised_shares)
 
 
-def _moments(problem: TableProblem, maps: list[Linear], power: int) -> KnownMoments:
+def _moments(problem: TableProblem, power: int) -> KnownMoments:
     """A power of each cell's weights: for all reports, and by whether the record is in the cell.
 
     Where some attributes are undisguised, only records with the same answers to them are compared.
     """
-    mean = _pull(problem, [m.power(power) for m in maps], problem.frequencies)
-    within = problem.undisguised_shares is not None
-    factors = zip(problem.channel.factors, maps, _requested_axes(problem), strict=True)
+    mean, within = problem.mean_power(power), problem.undisguised_shares is not None
+    factors = zip(problem.channel.factors, problem.maps, problem.requested_axes, strict=True)
     parts = [
         (_group_moments(factor, weights, power), axes)
         for factor, weights, axes in factors
@@ -336,29 +362,22 @@ def _group_moments(factor: Factor, weights: Linear, power: int) -> EventMoments:
     return moments_of(Dense(factor.channel.matrix), Dense(weights.matrix()), power)
 
 
-def _covariance(problem: TableProblem, maps: list[Linear], value: Array) -> Array:
+def _covariance(problem: TableProblem, value: Array) -> Array:
     """(W diag(p*) W^T - p p^T) / n, cells in the order of value.ravel()."""
-    rows, order = _weight_rows(problem, maps, value)
-    frequencies, means = problem.frequencies.ravel()[order], value.ravel()
-    second = (rows * frequencies) @ rows.T
+    weights, means = _weights(problem), value.ravel()
+    second = (weights * problem.frequencies.ravel()) @ weights.T
     return covariance_of_means(second, means[:, None], means, problem.n_records)
 
 
-def _weight_rows(problem: TableProblem, maps: list[Linear], value: Array) -> tuple[Array, Index]:
-    """W, cells x reports, and which cell of the reported table each of its columns is."""
-    if value.size > MAX_COVARIANCE_CELLS:
+def _weights(problem: TableProblem) -> Array:
+    """W, refused if a covariance matrix of its cells is too large."""
+    cells = math.prod(a.size for a in problem.attributes)
+    if cells > MAX_COVARIANCE_CELLS:
         raise DataError(
-            f"a covariance matrix of {value.size:,} cells is too large (at most "
+            f"a covariance matrix of {cells:,} cells is too large (at most "
             f"{MAX_COVARIANCE_CELLS:,}); ask for fewer attributes at once"
         )
-    weights: Array = np.ones((1, 1))
-    for step in maps:
-        weights = np.kron(weights, step.matrix()).astype(np.float64)
-    order = [axis for factor in problem.channel.factors for axis in factor.reported_axes]
-    reports = np.arange(problem.counts.size).reshape(problem.counts.shape)
-    cells = np.arange(value.size, dtype=np.float64)
-    positions = arranged(cells, _requested_axes(problem), value.shape).ravel().astype(int)
-    return weights[positions], reports.transpose(order).ravel()
+    return problem.weights()
 
 
 def is_small(cells: int, reports: int) -> bool:
@@ -420,19 +439,15 @@ def restricted(problem: TableProblem) -> Estimate:
 def _restricted_weights(problem: TableProblem) -> Array:
     """W, cells asked for x reports: the product of the parts, others than asked for summed out."""
     true, reported = problem.channel.true, problem.channel.reported
-    weights: Array = np.ones((1, 1))
-    cells: list[int] = []
-    reports: list[int] = []
+    matrices, cells, reports = [], [], []
     for part in problem.parts:
-        axes = [true.index(name) for name in part.true.names]
+        axes = tuple(map(true.index, part.true.names))
         others = tuple(i for i, axis in enumerate(axes) if axis >= problem.n_requested)
         table = _part_weights(problem, part).reshape(*part.true.sizes, -1).sum(axis=others)
-        weights = np.kron(weights, table.reshape(-1, table.shape[-1])).astype(np.float64)
-        cells += [axis for axis in axes if axis < problem.n_requested]
-        reports += [reported.index(name) for name in part.reported.names]
-    sizes = [*(true.sizes[axis] for axis in cells), *(reported.sizes[axis] for axis in reports)]
-    order = [*np.argsort(cells), *(len(cells) + np.argsort(reports))]
-    return weights.reshape(sizes).transpose(order).reshape(len(weights), -1)
+        matrices.append(table.reshape(-1, table.shape[-1]))
+        cells.append(tuple(axis for axis in axes if axis < problem.n_requested))
+        reports.append(tuple(map(reported.index, part.reported.names)))
+    return product_of_parts(problem.channel, matrices, cells, reports)
 
 
 def _part_weights(problem: TableProblem, part: ProductChannel) -> Array:
@@ -446,7 +461,7 @@ def _part_weights(problem: TableProblem, part: ProductChannel) -> Array:
     possible, frequencies = ~cells.ravel(), problem.margin(reports)
     if possible.all() or not estimable_together(part):
         counts = (n * frequencies).reshape(part.reported.sizes)
-        return TableProblem(counts, part, len(part.true), n).whole_inverse()
+        return TableProblem(counts, part, len(part.true), n).weights()
     matrix = part.matrix[:, possible]
     sent = matrix.any(axis=1)
     if frequencies[~sent].any():
@@ -540,17 +555,27 @@ def em(
     the convergence criterion. Standard errors and intervals are those of the unbiased estimate,
     because the maximum-likelihood estimate is not normal at the border of the simplex.
     """
-    unbiased, channel = restricted(problem), problem.channel
-    possible = np.ones(channel.true.sizes)
+    unbiased, possible = restricted(problem), np.ones(problem.channel.true.sizes)
     if problem.impossible is not None:
-        possible[problem.impossible] = 0.0  # and 0 they stay
+        possible[problem.impossible] = 0.0
+    table, convergence = most_likely_table(problem, possible, tolerance, max_iterations)
+    return _moved(unbiased, "em", problem.requested(table), convergence=convergence)
+
+
+def most_likely_table(
+    problem: TableProblem,
+    possible: Array | float = 1.0,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> tuple[Array, Convergence]:
+    """The distribution of true answers of largest likelihood, 0 where `possible` is."""
+    start = possible * np.ones(problem.channel.true.sizes)  # what starts at 0 stays there
 
     def backward(reported: Array) -> Array:
         return possible * problem.transposed(reported)
 
-    start, limits = possible / possible.sum(), (tolerance, max_iterations)
-    table, convergence = maximise(channel.disguised, backward, problem.frequencies, start, *limits)
-    return _moved(unbiased, "em", problem.requested(table), convergence=convergence)
+    maps, limits = (problem.channel.disguised, backward), (tolerance, max_iterations)
+    return maximise(*maps, problem.frequencies, start / start.sum(), *limits)
 
 
 def _moved(unbiased: Estimate, method: str, value: Array, **changes: Any) -> Estimate:
@@ -594,13 +619,12 @@ def _share(problem: TableProblem, indicator: Array, name: str) -> Estimate:
     """Probability that the indicator is 1."""
     weights, inside = problem.report_weights(indicator), problem.widened(indicator) > 0
     share = linear_estimate([(weights.ravel(), problem.counts.ravel())], name)
-    table = problem.channel.to_true(problem.inverses, problem.frequencies)
 
     def moments(power: int) -> KnownMoments:
         means = problem.transposed(weights**power)
         ranges = ((float(m.min()), float(m.max())) for m in (means[inside], means[~inside]))
         mean = float(np.sum(problem.frequencies * weights**power))
-        total = float(np.sum((table * means)[inside]))
+        total = float(np.sum((problem.unbiased * means)[inside]))
         return event_moments(mean, float(share.value), EventMoments(*ranges), total)
 
     return share.with_score(ScoreTest.of(share.value, problem.n_records, moments(2), moments(3)))
@@ -644,3 +668,31 @@ def tabulate(h: Any, attributes: tuple[Attribute, ...]) -> Array:
             f"h must be finite and of shape {shape}, one axis per attribute, got {table.shape}"
         )
     return table
+
+
+def left_inverse(channel: Channel, frequencies: Callable[[], Array], n_records: int) -> Linear:
+    """The left inverse W of a group's channel: closed form, or generalised least squares.
+
+    `frequencies` is called for the reported distribution of the group if W needs it. It is that of
+    the group alone, not of the table asked for, so that the marginal of a reconstruction equals the
+    reconstruction of the marginal.
+    """
+    if channel.inverse is not None:
+        return channel.inverse
+    return gls(channel.matrix, frequencies(), n_records)
+
+
+def gls(matrix: Array, frequencies: Array, n_records: int) -> Dense:
+    """A left inverse of `matrix`, which has more rows than columns, by generalised least squares.
+
+        W = (M^T D^-1 M)^-1 M^T D^-1,    D = diag(M p)
+
+    p is the maximum-likelihood distribution: D comes from the model and not from raw counts, which
+    cost accuracy when there are many reported categories (measured for 54: MSE 2.207e-5 against
+    2.126e-5 with D known). Half a record is added to every true cell, so no reported category has
+    infinite weight.
+    """
+    likely = most_likely(matrix, frequencies) * n_records + 0.5
+    weights = 1 / (matrix @ (likely / likely.sum()))
+    weighted = matrix.T * weights
+    return Dense(np.linalg.solve(weighted @ matrix, weighted))

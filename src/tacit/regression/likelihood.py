@@ -15,6 +15,7 @@ added to x b.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
 from tacit.core.arrays import Array, Index
@@ -93,13 +93,14 @@ class Multinomial(_Outcome):
         return theta.ravel()
 
     def moves(self, matrix: Array, step: Array) -> Array:
-        return np.asarray(self.columns(matrix) @ step.reshape(self.n_predictors, -1).T)
+        columns = self.columns(matrix)
+        return np.asarray(columns @ step.reshape(self.n_predictors, columns.shape[1]).T)
 
     def probabilities(self, predictors: Array) -> Array:
         """p, records x categories."""
         if self.n_predictors == 1:
             return np.concatenate([expit(-predictors), expit(predictors)], axis=1)
-        shift = np.maximum(predictors.max(axis=1, keepdims=True), 0)
+        shift = predictors.max(axis=1, keepdims=True, initial=0)
         odds = np.concatenate([np.exp(-shift), np.exp(predictors - shift)], axis=1)
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
@@ -126,7 +127,7 @@ class Multinomial(_Outcome):
     def scores(self, matrix: Array, slopes: Array) -> Array:
         """Derivatives by the parameters, per record, from those by the predictors."""
         scores = slopes[:, :, None] * self.columns(matrix)[:, None, :]
-        return np.asarray(scores).reshape(len(matrix), -1)
+        return np.asarray(scores.reshape(len(matrix), math.prod(scores.shape[1:])))
 
     def gradient(self, matrix: Array, slopes: Array) -> Array:
         """The sum of `scores` over the records."""
@@ -267,10 +268,9 @@ class ReportLikelihood:
         """Value, gradient and observed information."""
         value, gradient = 0.0, np.zeros(theta.size)
         information = np.zeros((theta.size, theta.size))
-        evaluated = self._one_cell if len(self.matrices) == 1 else self._several_cells
         with np.errstate(all="ignore"):  # the value shows a step that is too long
             for block in self._blocks():
-                part = evaluated(theta, block)
+                part = self._evaluated(theta, block)
                 value, gradient = value + part.value, gradient + part.gradient
                 information += part.information
                 if not np.isfinite(value):
@@ -283,17 +283,15 @@ class ReportLikelihood:
         with np.errstate(all="ignore"):
             for block in self._blocks():
                 logs = self._log_cells(theta, block)[0]
-                total += float(self.counts[block] @ _log_sum(logs))
+                total += float(self.counts[block] @ np.logaddexp.reduce(logs, axis=1))
         return total if np.isfinite(total) else -np.inf
 
     @cached_property
     def equations(self) -> list[tuple[LogitModel, Array, slice]]:
         """The model, the matrix and the parameters of all linear predictors."""
-        effects = slice(self.n_effects)
+        effects, others = slice(self.n_effects), slice(self.n_effects, None)
         equations = [(self.model, matrix, effects) for matrix in self.matrices]
-        if len(self.matrices) > 1:
-            equations.append((self.cells, self.cell_matrix, slice(self.n_effects, None)))
-        return equations
+        return [*equations, (self.cells, self.cell_matrix, others)]
 
     @cached_property
     def cross_products(self) -> Array:
@@ -308,7 +306,7 @@ class ReportLikelihood:
     def reach(self, step: Array) -> float:
         """The largest change of a linear predictor by a step."""
         moves = (model.moves(matrix, step[part]) for model, matrix, part in self.equations)
-        return max(float(np.abs(move).max()) for move in moves)
+        return max(float(np.abs(move).max(initial=0)) for move in moves)
 
     def scores(self, theta: Array) -> Array:
         """The score of each record, without its count."""
@@ -316,7 +314,7 @@ class ReportLikelihood:
         with np.errstate(all="ignore"):
             for block in self._blocks():
                 logs, parts = self._log_cells(theta, block)
-                weights = np.exp(logs - _log_sum(logs)[:, None])
+                weights = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
                 for cell, part in enumerate(parts):
                     score = self._score(theta, block, cell, part)
                     scores[block] += weights[:, cell, None] * score
@@ -327,79 +325,59 @@ class ReportLikelihood:
             yield slice(start, start + _BLOCK)
 
     def _reports(self, theta: Array, block: slice, cell: int) -> LogReports:
+        """log q; the derivatives are 0 for a cell that cannot have made the report."""
         predictors = self.model.predictors(self.matrices[cell][block], theta[: self.n_effects])
-        return self.model.log_reports(predictors, self.channel[:, :, cell][self.reports[block]])
-
-    def _one_cell(self, theta: Array, block: slice) -> Evaluation:
-        reports, counts = self._reports(theta, block, 0), self.counts[block]
-        matrix = self.matrices[0][block]
-        gradient = self.model.gradient(matrix, reports.gradient * counts[:, None])
-        hessian = self.model.hessian(matrix, reports.hessian * counts[:, None, None])
-        return Evaluation(float(counts @ reports.value), gradient, -hessian)
+        part = self.model.log_reports(predictors, self.channel[:, :, cell][self.reports[block]])
+        impossible = ~np.isfinite(part.value)
+        if impossible.any():
+            part.gradient[impossible] = 0.0
+            part.hessian[impossible] = 0.0
+        return part
 
     def _log_cells(self, theta: Array, block: slice) -> tuple[Array, list[LogReports]]:
         """log(pi_c q_c), records x cells, and the derivatives of log q_c."""
         parts = [self._reports(theta, block, cell) for cell in range(len(self.matrices))]
         logs = np.stack([part.value for part in parts], axis=1)
-        if len(parts) > 1:
-            logs = logs + np.log(self.cell_shares(theta, block))
-        return logs, parts
+        return logs + np.log(self.cell_shares(theta, block)), parts
 
     def cell_shares(self, theta: Array, block: slice = slice(None)) -> Array:
         """pi_c(z), records x cells."""
-        matrix = self.cell_matrix[block]
-        if len(self.matrices) == 1:
-            return np.ones((len(matrix), 1))
-        predictors = self.cells.predictors(matrix, theta[self.n_effects :])
+        predictors = self.cells.predictors(self.cell_matrix[block], theta[self.n_effects :])
         return self.cells.probabilities(predictors)
 
     def _score(self, theta: Array, block: slice, cell: int, part: LogReports) -> Array:
         """s_c of each record."""
-        effects = self.model.scores(self.matrices[cell][block], _finite(part.gradient))
-        if len(self.matrices) == 1:
-            return effects
+        effects = self.model.scores(self.matrices[cell][block], part.gradient)
         unit = np.eye(len(self.matrices))[cell]
         slopes = (unit - self.cell_shares(theta, block))[:, 1:]
         return np.concatenate([effects, self.cells.scores(self.cell_matrix[block], slopes)], axis=1)
 
-    def _several_cells(self, theta: Array, block: slice) -> Evaluation:
+    def _evaluated(self, theta: Array, block: slice) -> Evaluation:
         counts, n_effects = self.counts[block], self.n_effects
         logs, parts = self._log_cells(theta, block)
-        total = _log_sum(logs)
+        total = np.logaddexp.reduce(logs, axis=1)
         weights = np.exp(logs - total[:, None])
-        hessian = np.zeros((theta.size, theta.size))
-        mean = np.zeros((len(counts), theta.size))
+        gradient, hessian = np.zeros(theta.size), np.zeros((theta.size, theta.size))
         for cell, part in enumerate(parts):
-            v = (weights[:, cell] * counts)[:, None]
-            score = self._score(theta, block, cell, part)
-            mean += weights[:, cell, None] * score
-            hessian += (score * v).T @ score
-            curvature = _finite(part.hessian) * v[:, :, None]
-            effects = self.model.hessian(self.matrices[cell][block], curvature)
+            v, matrix = weights[:, cell] * counts, self.matrices[cell][block]
+            gradient[:n_effects] += self.model.gradient(matrix, part.gradient * v[:, None])
+            effects = self.model.hessian(matrix, part.hessian * v[:, None, None])
             hessian[:n_effects, :n_effects] += effects
-        hessian -= (mean * counts[:, None]).T @ mean
-        shares = self.cell_shares(theta, block)[:, 1:]
-        spread = shares[:, :, None] * shares[:, None, :]
-        diagonal = np.arange(shares.shape[1])
-        spread[:, diagonal, diagonal] -= shares
-        spread *= counts[:, None, None]
-        hessian[n_effects:, n_effects:] += self.cells.hessian(self.cell_matrix[block], spread)
-        return Evaluation(float(counts @ total), counts @ mean, -hessian)
+        if len(parts) > 1:
+            mean = np.zeros((len(counts), theta.size))
+            for cell, part in enumerate(parts):
+                score = self._score(theta, block, cell, part)
+                mean += weights[:, cell, None] * score
+                hessian += (score * (weights[:, cell] * counts)[:, None]).T @ score
+            hessian -= (mean * counts[:, None]).T @ mean
+            shares, z = self.cell_shares(theta, block)[:, 1:], self.cell_matrix[block]
+            spread = shares[:, :, None] * shares[:, None, :] - shares[:, :, None] * np.eye(
+                shares.shape[1]
+            )
+            hessian[n_effects:, n_effects:] += self.cells.hessian(z, spread * counts[:, None, None])
+            gradient = counts @ mean
+        return Evaluation(float(counts @ total), gradient, -hessian)
 
-
-def _log_sum(logs: Array) -> Array:
-    """log of the sum of exponentials over cells."""
-    if logs.shape[1] == 1:
-        return logs[:, 0]
-    return np.asarray(np.logaddexp.reduce(logs, axis=1))
-
-
-def _finite(values: Array) -> Array:
-    """Derivatives of log q; 0 for a cell that cannot have made the report."""
-    return np.where(np.isfinite(values), values, 0.0)
-
-
-Hashes = npt.NDArray[np.uint64]
 
 #: Rows of the sample that shows whether rows repeat, and the share of distinct ones that is too
 #: large to be worth sorting all rows.
@@ -407,36 +385,25 @@ _SAMPLE, _MOSTLY = 20_000, 0.5
 
 
 def row_patterns(matrices: Sequence[Array], codes: Index) -> tuple[Index | slice, Index]:
-    """The index of one row of each pattern, and the pattern of each row, by hashing.
+    """The index of one row of each pattern, and the pattern of each row.
 
-    Rows are equal if their codes are and if they are equal in all matrices. If none repeats, they
-    keep their order.
+    Rows are equal if their codes are and if they are equal in all matrices. If few repeat, they
+    stay as they are.
     """
     n = len(codes)
-    unchanged = slice(None), np.arange(n)
     sample = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
-    hashes = _hashes([matrix[sample] for matrix in matrices], codes[sample])
-    if len(np.unique(hashes)) > _MOSTLY * len(sample) and n > 100:
-        return unchanged
-    _, first, which = np.unique(_hashes(matrices, codes), return_index=True, return_inverse=True)
-    same = first[which]
-    equal = np.array_equal(codes[same], codes) and all(
-        np.array_equal(matrix[same], matrix) for matrix in matrices
+    seen, _ = _distinct([matrix[sample] for matrix in matrices], codes[sample])
+    if len(seen) > _MOSTLY * len(sample):
+        return slice(None), np.arange(n)
+    return _distinct(matrices, codes)
+
+
+def _distinct(matrices: Sequence[Array], codes: Index) -> tuple[Index, Index]:
+    """A row of each pattern and the pattern of each row, by comparing the bytes of rows."""
+    rows = np.column_stack([codes, *matrices]) + 0.0  # zeros of both signs are equal
+    _, first, which = np.unique(
+        rows.view(f"V{rows.itemsize * rows.shape[1]}").ravel(),
+        return_index=True,
+        return_inverse=True,
     )
-    return (first, which) if equal and len(first) < n else unchanged
-
-
-def _hashes(matrices: Sequence[Array], codes: Index) -> Hashes:
-    """A 64-bit hash of each row; zeros of both signs count as equal."""
-    rng = np.random.default_rng(20261117)
-    hashes = codes.astype(np.uint64) * _odd(rng, 1)
-    for matrix in matrices:
-        columns = (np.asarray(matrix, np.float64) + 0.0).view(np.uint64)
-        mixed = (columns ^ (columns >> np.uint64(32))) * _odd(rng, matrix.shape[1])
-        hashes += (mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
-        hashes ^= hashes >> np.uint64(31)
-    return hashes
-
-
-def _odd(rng: np.random.Generator, size: int) -> Hashes:
-    return rng.integers(0, 2**63, size, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    return first, which

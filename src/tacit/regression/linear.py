@@ -34,9 +34,9 @@ from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.reconstruction.sampling.sampled_records import function_of
 from tacit.regression.coefficients import CoefficientTable
-from tacit.regression.data import CategoryColumn, Column, NumberColumn, numbers_of
 from tacit.regression.maximum import check_collinear, solved
 from tacit.regression.problem import Pair, Regression, RegressionProblem
+from tacit.regression.terms import CategoryColumn, Column, NumberColumn, numbers_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ class LinearRegression(Regression):
         are those of `logit`; standard errors are always those of the sandwich.
         """
         problem = self.problem()
-        names, matrices = problem.terms.names, problem.terms.matrices()
+        names, matrices = problem.terms.names, problem.terms.matrices
         moments = _cell_moments(problem)
         if problem.terms.has_offset:
             moments = [m.less(matrix[:, -1]) for m, matrix in zip(moments, matrices, strict=True)]

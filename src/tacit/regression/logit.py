@@ -29,10 +29,10 @@ from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import most_likely
 from tacit.reconstruction.sampling.sampled_records import function_of
 from tacit.regression.coefficients import CoefficientTable, check_alpha
-from tacit.regression.data import CategoryColumn, NumberColumn, as_categories
 from tacit.regression.likelihood import LogitModel, Multinomial, ProportionalOdds, ReportLikelihood
 from tacit.regression.maximum import Maximum, check_collinear, maximum, profile_end, unbounded_terms
 from tacit.regression.problem import Regression, RegressionProblem
+from tacit.regression.terms import CategoryColumn, NumberColumn, as_categories
 
 #: How standard errors are computed, unless something else is asked for.
 FROM_INFORMATION = "from the observed information"
@@ -168,9 +168,8 @@ class LogitResult(CoefficientTable):
             unit = np.eye(n_cells)[cell] - shares
             for y in range(len(model.categories)):
                 slopes[y, :n_effects] += model.gradient(matrix, share * dp[:, y])
-                if n_cells > 1:
-                    moved = share * p[:, y, None] * unit[:, 1:]
-                    slopes[y, n_effects:] += (moved.T @ z).ravel()
+                moved = share * p[:, y, None] * unit[:, 1:]
+                slopes[y, n_effects:] += (moved.T @ z).ravel()
         return means, slopes
 
     def compare_lr_test(self, nested: LogitResult) -> HypothesisTest:
@@ -187,7 +186,7 @@ class LogitResult(CoefficientTable):
                 "a likelihood-ratio test needs two models of the same outcome and the same records"
             )
         both = self.problem.terms, nested.problem.terms
-        first, second = (t.matrices()[0][:, -1] if t.has_offset else np.zeros(0) for t in both)
+        first, second = (t.matrices[0][:, -1] if t.has_offset else np.zeros(0) for t in both)
         if not np.array_equal(first, second):
             raise DataError("a likelihood-ratio test needs two models with the same offset")
         df = len(self.names) - len(nested.names)
@@ -220,7 +219,7 @@ class LogitResult(CoefficientTable):
         if part_names:
             axes = tuple(indexes[names.index(name)] for name in part_names)
             cells = np.ravel_multi_index(axes, [a.size for a in part.terms.disguised])
-        matrices = [part.terms.matrices()[cell] for cell in cells]
+        matrices = [part.terms.matrices[cell] for cell in cells]
         model, channel = self.likelihood.model, self.likelihood.channel
         likelihood, _ = ReportLikelihood.of_rows(
             model, channel, matrices, full.cell_matrix, self.reports, full.row_counts
@@ -285,7 +284,7 @@ class LogitRegression(Regression):
         """
         problem = self.problem(intercept=not self.ordered)
         model, channel, reports = _outcome_model(problem, self.ordered)
-        matrices = problem.terms.matrices()
+        matrices = problem.terms.matrices
         _check_terms(problem, matrices, self.ordered)
         likelihood, which = ReportLikelihood.of_rows(
             model, channel, matrices, problem.cell_matrix, reports, problem.row_counts
@@ -398,8 +397,6 @@ def _start(likelihood: ReportLikelihood) -> Array:
     matrix = likelihood.channel.reshape(n_reports, -1)
     joint = most_likely(matrix, reported / reported.sum()).reshape(k, cells)
     effects = likelihood.model.start(likelihood.matrices[0], joint.sum(axis=1))
-    if cells == 1:
-        return effects
     shares = likelihood.cells.start(likelihood.cell_matrix, joint.sum(axis=0))
     return np.concatenate([effects, shares])
 

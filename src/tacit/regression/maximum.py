@@ -150,7 +150,7 @@ def unbounded_terms(likelihood: ReportLikelihood, fit: Maximum, names: Sequence[
     The direction in which the likelihood is flattest is followed in both senses, until a linear
     predictor has moved far. At a maximum the likelihood falls on both sides.
     """
-    scale = np.sqrt(np.maximum(_spread(likelihood, len(fit.theta)), TINY))
+    scale = np.sqrt(np.maximum(np.diag(likelihood.cross_products), TINY))
     scaled = fit.information / np.outer(scale, scale)
     if not np.isfinite(scaled).all():
         return list(names)
@@ -166,18 +166,6 @@ def unbounded_terms(likelihood: ReportLikelihood, fit: Maximum, names: Sequence[
         return []
     share = np.abs(vectors[: len(names), 0])
     return [n for n, part in zip(names, share, strict=True) if part > _NAMED * share.max()]
-
-
-def _spread(likelihood: ReportLikelihood, size: int) -> Array:
-    """The sum of squares of what multiplies each parameter."""
-    model, matrix = likelihood.model, likelihood.matrices[-1]
-    ones = np.ones((len(matrix), model.n_predictors)) / model.n_predictors
-    effects = likelihood.counts @ model.scores(matrix, ones) ** 2
-    n_others = size - effects.size
-    if not n_others:
-        return effects
-    cells = likelihood.counts @ likelihood.cell_matrix**2
-    return np.concatenate([effects, np.tile(cells, n_others // cells.size)])
 
 
 #: Error of the signed root, and the largest number of fits per end.
@@ -260,13 +248,20 @@ class ProfileLikelihood:
         return sums
 
 
+class Point(NamedTuple):
+    """A distance from the estimate, and the root there."""
+
+    distance: float
+    root: float
+
+
 def profile_end(
     likelihood: ReportLikelihood, theta: Array, index: int, step: float, alpha: float
 ) -> float:
     """One end of the interval of a coefficient; `step` is about one standard error towards it."""
     profile, goal = ProfileLikelihood(likelihood, theta, index), -float(ndtri(alpha / 2))
     near, distance = theta, min(goal * abs(step), _MODERATE * profile.unit)
-    low, high, before = Point(0.0, 0.0), None, Point(0.0, 0.0)
+    low, high, before = Point(0.0, 0.0), None, Point(0.0, 0.0)  # with a root below and above goal
     for _ in range(_FITS):
         value = theta[index] + np.copysign(distance, step)
         root, parameters = profile.fitted(value, near, goal)
@@ -278,24 +273,12 @@ def profile_end(
             high = Point(distance, root)
         if low.distance > _INFINITE * profile.unit:
             return float(np.copysign(np.inf, step))
-        distance = _further(goal, before, low) if high is None else _between(goal, low, high)
+        if high is None:  # at most four times as far
+            rise = (low.root - before.root) / max(low.distance - before.distance, TINY)
+            step_on = 1.01 * (goal - low.root) / max(rise, TINY)
+            distance = low.distance + min(step_on, 3 * low.distance)
+        else:
+            share = (goal - low.root) / (high.root - low.root)
+            share = share if _STEEP < share < 1 - _STEEP else 0.5
+            distance = low.distance + (high.distance - low.distance) * share
     return float(theta[index] + np.copysign(distance, step))
-
-
-class Point(NamedTuple):
-    """A distance from the estimate, and the root there."""
-
-    distance: float
-    root: float
-
-
-def _further(goal: float, before: Point, low: Point) -> float:
-    """A distance beyond `low`, at most four times as far."""
-    rise = (low.root - before.root) / max(low.distance - before.distance, TINY)
-    return low.distance + min(1.01 * (goal - low.root) / max(rise, TINY), 3 * low.distance)
-
-
-def _between(goal: float, low: Point, high: Point) -> float:
-    share = (goal - low.root) / (high.root - low.root)
-    share = share if _STEEP < share < 1 - _STEEP else 0.5
-    return low.distance + (high.distance - low.distance) * share

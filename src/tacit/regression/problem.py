@@ -1,32 +1,55 @@
-"""RegressionProblem: the outcome, the terms, the channel of the reports and the sample."""
+"""RegressionProblem: the outcome, the terms, the channel of the reports and the sample.
+
+Records are every row of a frame, or distinct rows with their counts. Counts come from any engine
+(see `records.engines`), from a count file or from a pattern table: only the attributes and columns
+that a model uses are counted, where the records are.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.design import Design, ProductChannel, check_design
-from tacit.core.schema import Attribute
-from tacit.errors import DataError, unknown
+from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
+from tacit.core.schema import Attribute, Schema
+from tacit.errors import DataError, MissingAnswersError, unknown
 from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
 from tacit.reconstruction.tables import TableProblem
+from tacit.records import (
+    Origin,
+    PatternTable,
+    check_origin,
+    check_origins,
+    count_answers,
+    count_reported,
+    engine_of,
+    read_frame,
+)
+from tacit.records.memory import grouped
+from tacit.records.paths import ARROW, is_counts, is_pattern, is_remote, is_url
 from tacit.records.sample import SampleRows
-from tacit.regression import data
-from tacit.regression.data import Column, SourceRows
 from tacit.regression.terms import (
+    CategoryColumn,
+    Column,
     Factors,
     MatrixTerms,
     ModelTerms,
+    NumberColumn,
+    as_categories,
     factor_text,
     formula_terms,
     matrix_terms,
     parsed,
+    plain_column,
 )
 
 #: Entries of the channel of the reports that are used together.
@@ -35,6 +58,154 @@ MAX_ENTRIES = 2**22
 _ROUNDING = 1e-14
 #: Share of a column's square that rounding leaves if other columns explain it.
 _COLLINEAR = 1e-12
+
+
+def exact_column(records: Any, attribute: Attribute, schema: Schema) -> Column:
+    """An attribute that is not disguised."""
+    cells, missing_cells = attribute_codes(records, schema, [attribute.name])
+    codes, absent = cells[:, 0].astype(np.intp), missing_cells[:, 0]
+    numeric = all(type(label) in (int, float) for label in attribute.categories)
+    if numeric and attribute.missing is None:
+        values = np.array(attribute.categories)[codes]
+        return NumberColumn(np.where(absent, np.nan, values) if absent.any() else values)
+    missing = -1 if attribute.missing is None else attribute.code(attribute.missing)
+    return CategoryColumn(attribute.categories, np.where(absent | (codes == missing), -1, codes))
+
+
+def attribute_codes(records: Any, schema: Schema, names: Sequence[str]) -> tuple[Codes, Mask]:
+    """The codes of these reported attributes, records x names, and which answers are missing."""
+    if isinstance(records, np.ndarray):
+        codes = encode(records, schema)[:, [schema.index(name) for name in names]]
+        return codes, np.zeros(codes.shape, bool)
+    part = schema.subset(names)
+    try:
+        codes = encode(records, part)
+    except MissingAnswersError:
+        return absent_cells(encode(records, with_no_answer(part)), part)
+    return codes, np.zeros(codes.shape, bool)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceRows:
+    """A narwhals frame or an array of codes, and how many records each row stands for.
+
+    No counts: every row is a record.
+    """
+
+    rows: Any
+    counts: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return () if isinstance(self.rows, np.ndarray) else tuple(self.rows.columns)
+
+    @property
+    def native(self) -> Any:
+        """The frame as its own library has it."""
+        return self.rows if isinstance(self.rows, np.ndarray) else self.rows.to_native()
+
+
+@dataclass(frozen=True, eq=False)
+class EngineSource:
+    """Records that an engine counts."""
+
+    records: Any
+    design: Design
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns."""
+        return engine_of(self.records, self.design.reported, design=self.design).column_names()
+
+    def distinct(self, names: Sequence[str]) -> SourceRows:
+        """The distinct rows of these attributes and columns."""
+        schema, design = self.design.reported, self.design
+        attributes = [name for name in names if name in design.schema] or [design.schema.names[0]]
+        reports = design.channel(design.jointly_reported(attributes)).reported.names
+        others = [name for name in names if name not in design.schema]
+        used = schema.subset([name for name in schema.names if name in reports])
+        try:
+            return self._counted(used, others)
+        except MissingAnswersError:
+            return self._counted(with_no_answer(used), others)
+
+    def _counted(self, schema: Schema, others: Sequence[str]) -> SourceRows:
+        from tacit.core import frames
+
+        if others:
+            by = engine_of(self.records, schema).patterns_by(others)
+            if by.in_order:  # every record by itself
+                by = grouped(by.patterns.patterns, schema, by.columns)
+            return _rows(by.patterns, frames.open_frame(by.columns), self.design.reported)
+        return _rows(engine_of(self.records, schema).patterns(), None, self.design.reported)
+
+
+RecordSource = SourceRows | EngineSource
+
+
+def rows_of(source: RecordSource, names: Sequence[str], sampling: Sampling) -> SourceRows:
+    """Rows with these attributes and columns, perhaps with others; a row per record in a sample."""
+    if isinstance(source, EngineSource):
+        rows = source.distinct(list(dict.fromkeys([*names, *sampling.columns])))
+    else:
+        rows = source
+    if not sampling or rows.counts is None:
+        return rows
+    if not sampling.by_name:
+        raise DataError("weights, strata and clusters of counted records must be names of columns")
+    return SourceRows(rows.rows[np.repeat(np.arange(len(rows)), rows.counts.astype(np.intp))])
+
+
+def _rows(counted: PatternTable, columns: Any, schema: Schema) -> SourceRows:
+    """Patterns as a frame of labels with other columns beside; missing answers are null."""
+    import pyarrow as pa
+
+    from tacit.core import frames
+
+    table = decode(counted.patterns, counted.schema, "pyarrow")
+    for axis, name in enumerate(counted.schema.names):
+        absent = counted.patterns[:, axis] >= schema[name].size
+        if absent.any():
+            cells = pa.array(table.column(name).to_pylist(), mask=absent)
+            table = table.set_column(axis, name, cells)
+    for name in () if columns is None else columns.columns:
+        table = table.append_column(name, frames.column(columns, name))
+    return SourceRows(frames.open_frame(table), counted.counts.astype(np.float64))
+
+
+def source_of(data: Any, design: Design) -> RecordSource:
+    """The records that were given: a frame, an array of codes, or what `reconstruct` takes."""
+    from tacit.core import frames
+
+    if isinstance(data, PatternTable):
+        if data.schema != design.reported:
+            raise DataError("the pattern table was counted under another schema than the design's")
+        return _counted_rows(data.refuse(weights=True))
+    if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
+        counted = partial(count_reported, data, design, True)
+        return _counted_rows(count_answers(counted, design.reported))
+    if is_remote(data) or is_url(data):
+        return EngineSource(data, design)
+    if isinstance(data, np.ndarray):
+        return SourceRows(data)
+    if not isinstance(data, str | os.PathLike):
+        return SourceRows(frames.open_frame(data))
+    path = Path(data)
+    if path.is_dir() or is_pattern(path) or path.suffix in ARROW:  # several files are counted
+        check_origins(path, design)
+        return EngineSource(path, design)
+    check_origin(path, Origin(design.fingerprint))
+    return SourceRows(frames.open_frame(read_frame(path)))
+
+
+def _counted_rows(table: PatternTable) -> SourceRows:
+    if table.absent is not None:
+        return _rows(table.with_no_answer(), None, table.schema)
+    return SourceRows(table.patterns, table.counts.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +282,7 @@ class UsedReports:
         counts = np.bincount(self.reports, self.row_counts, math.prod(sizes)).astype(float)
         n_attributes, total = len(self.channel.true), round(counts.sum())
         table = counts.reshape(sizes)
-        return TableProblem(table, self.channel, n_attributes, total).whole_inverse()
+        return TableProblem(table, self.channel, n_attributes, total).weights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +323,7 @@ class RegressionProblem:
     @cached_property
     def cell_matrix(self) -> Array:
         """A constant, and the varied columns that do not depend on the disguised predictors."""
-        first, *others = self.terms.matrices()
+        first, *others = self.terms.matrices
         if not others:
             return np.ones((len(first), 1))
         same = [
@@ -198,7 +369,7 @@ class RegressionProblem:
             )
         if self.used.counts is not None:
             raise DataError("the model was fitted to counts; give predict() records")
-        return self.terms.matrices()[0]
+        return self.terms.matrices[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +383,11 @@ class RegressionRecords:
     def column(self, name: str) -> Column | Attribute:
         """A column; the attribute itself if it is disguised."""
         if name not in self.design.schema:
-            return data.plain_column(self.rows.rows, name)
+            return plain_column(self.rows.rows, name)
         attribute = self.design.schema[name]
         if not self.design.is_exact(name):
             return attribute
-        return data.exact_column(self.rows.native, attribute, self.design.reported)
+        return exact_column(self.rows.native, attribute, self.design.reported)
 
     def complete(self, columns: Sequence[Column | Attribute]) -> Mask:
         """The records without a missing cell."""
@@ -227,7 +398,7 @@ class RegressionRecords:
                 complete &= ~column.missing
         if disguised and complete.any():
             names = self.design.channel(self.design.jointly_reported(disguised)).reported.names
-            _, absent = data.attribute_codes(self.rows.native, self.design.reported, names)
+            _, absent = attribute_codes(self.rows.native, self.design.reported, names)
             complete &= ~absent.any(axis=1)
         if not complete.any():
             raise DataError("every record has a missing cell in a column that the regression uses")
@@ -266,7 +437,7 @@ class RegressionRecords:
                 "regression; use fewer disguised predictors"
             )
         reported = self.design.reported
-        codes, _ = data.attribute_codes(self.rows.native, reported, channel.reported.names)
+        codes, _ = attribute_codes(self.rows.native, reported, channel.reported.names)
         cells = np.ravel_multi_index(tuple(codes[used].T.astype(np.intp)), sizes)
         return UsedReports(channel, np.asarray(cells), counts)
 
@@ -297,14 +468,14 @@ class Regression(Sampling):
         """The problem that the formula, or the outcome and a matrix of covariates, describes."""
         design, formula = self.design, self.formula
         check_design(design)
-        source = data.source_of(self.reported, design)
+        source = source_of(self.reported, design)
         allowed = [*design.schema.names, *source.columns]
         if self.covariates is not None and formula not in allowed:
             remedy = "; with covariates= give its name alone"
             raise DataError(unknown("outcome", formula, allowed, remedy))
         if self.covariates is not None and not isinstance(self.covariates, Factors):
-            records = RegressionRecords(data.rows_of(source, [formula], self), design, self)
-            if isinstance(source, data.EngineSource) or source.counts is not None:
+            records = RegressionRecords(rows_of(source, [formula], self), design, self)
+            if isinstance(source, EngineSource) or source.counts is not None:
                 raise DataError(
                     "covariates= has a row per record; give the records as a frame or an array"
                 )
@@ -314,14 +485,14 @@ class Regression(Sampling):
             text = parsed(formula, allowed, disguised)
         else:
             text = factor_text(formula, self.covariates, allowed)
-        rows = data.rows_of(source, [text.outcome, *text.names], self)
+        rows = rows_of(source, [text.outcome, *text.names], self)
         records = RegressionRecords(rows, design, self)
         plain = {name: records.column(name) for name in text.names if name not in disguised}
         hidden = tuple(a for a in design.schema if a.name in text.names and a.name in disguised)
         outcome = records.column(text.outcome)
         used = records.complete([*plain.values(), outcome, *hidden])
         columns = {n: c.take(used) for n, c in plain.items() if not isinstance(c, Attribute)}
-        columns |= {n: data.as_categories(c) for n, c in columns.items() if n in text.categories}
+        columns |= {n: as_categories(c) for n, c in columns.items() if n in text.categories}
         counts = None if rows.counts is None else rows.counts[used]
         terms = formula_terms(text, columns, hidden, int(used.sum()), intercept, counts)
         return records.problem(text.outcome, outcome, terms, used)
@@ -336,8 +507,9 @@ def _from_matrix(name: str, records: RegressionRecords, terms: MatrixTerms) -> R
                 f"are; name it in a formula ({name} ~ {covariate}), or give known values another "
                 "name"
             )
-    if len(terms.matrix) != n_records:
-        raise DataError(f"{n_records:,} records, but {len(terms.matrix):,} rows of covariates")
+    (matrix,) = terms.matrices
+    if len(matrix) != n_records:
+        raise DataError(f"{n_records:,} records, but {len(matrix):,} rows of covariates")
     outcome = records.column(name)
     used = records.complete([outcome])
     if not used.all():
@@ -358,14 +530,14 @@ class Pair(Sampling):
         """Both columns or attributes, the reports of those that are disguised, and the sample."""
         first, second, design = self.first, self.second, self.design
         check_design(design)
-        source = data.source_of(self.reported, design)
+        source = source_of(self.reported, design)
         allowed = [*design.schema.names, *source.columns]
         for name in (first, second):
             if name not in allowed:
                 raise DataError(unknown("name", name, allowed))
         if first == second:
             raise DataError(f"a correlation needs two different names, got {first!r} twice")
-        records = RegressionRecords(data.rows_of(source, [first, second], self), design, self)
+        records = RegressionRecords(rows_of(source, [first, second], self), design, self)
         pair = [records.column(name) for name in (first, second)]
         used = records.complete(pair)
         disguised = [column.name for column in pair if isinstance(column, Attribute)]

@@ -1,4 +1,10 @@
-"""Formulas such as "smokes ~ age + C(region)", and the model matrices of their terms."""
+"""Columns of a regression, formulas such as "smokes ~ age + C(region)", and model matrices.
+
+A column has numbers, or categories with their order. A truthful attribute of the design keeps the
+order of its categories; one whose labels are numbers is a number. Text is sorted; a categorical
+column keeps its own order. Categories that no record uses are dropped, because their coefficients
+could not be estimated.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +14,109 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, Index, Mask
 from tacit.core.imports import optional_imports
-from tacit.core.schema import Attribute, Label
+from tacit.core.label_codes import encode
+from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, unknown
-from tacit.regression.data import CategoryColumn, Column, NumberColumn, as_categories, plain_column
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+@dataclass(frozen=True, eq=False)
+class NumberColumn:
+    """Numbers; NaN where a cell is missing."""
+
+    values: npt.NDArray[Any]
+
+    @property
+    def missing(self) -> Mask:
+        """Whether each cell is missing."""
+        return np.asarray(np.isnan(self.values))
+
+    def take(self, used: Mask) -> NumberColumn:
+        """The column of these records."""
+        return NumberColumn(self.values[used])
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryColumn:
+    """Categories, and the code of each record; -1 where a cell is missing.
+
+    `ordered` says whether the order of the categories means something.
+    """
+
+    categories: tuple[Label, ...]
+    codes: npt.NDArray[np.signedinteger[Any]]
+    ordered: bool = True
+
+    @property
+    def size(self) -> int:
+        """The number of categories."""
+        return len(self.categories)
+
+    @property
+    def missing(self) -> Mask:
+        """Whether each cell is missing."""
+        return self.codes < 0
+
+    def take(self, used: Mask) -> CategoryColumn:
+        """The column of these records, without the categories that none of them uses."""
+        codes = self.codes[used]
+        present = np.unique(codes[codes >= 0])
+        lookup = np.full(len(self.categories) + 1, -1, np.int32)
+        lookup[present] = np.arange(len(present))
+        names = tuple(self.categories[code] for code in present)
+        return CategoryColumn(names, lookup[codes], self.ordered)
+
+
+Column = NumberColumn | CategoryColumn
+
+
+def plain_column(frame: nw.DataFrame[Any], name: str) -> Column:
+    """A column that is no attribute of the design."""
+    import pyarrow as pa
+
+    from tacit.core import frames
+
+    array = frames.column(frame, name)
+    if frames.is_numeric(array):
+        values = frames.numbers(array)
+        if np.isinf(values).any():
+            record = int(np.isinf(values).argmax())
+            raise DataError(f"column {name!r}: infinite at record {record} (counting from 0)")
+        whole = pa.types.is_integer(array.type) and not np.isnan(values).any()
+        return NumberColumn(values.astype(np.int64) if whole else values)
+    seen = frames.distinct(array)
+    labels = sorted({value for value in seen.values if value is not None})
+    if pa.types.is_dictionary(array.type):
+        labels = list(dict.fromkeys(value for value in seen.values if value is not None))
+    codes = {label: code for code, label in enumerate(labels)}
+    lookup = np.array([codes.get(value, -1) for value in seen.values], np.int32)
+    ordered = frames.is_ordered(array) or len(labels) < 3
+    return CategoryColumn(tuple(labels), lookup[seen.positions], ordered)
+
+
+def numbers_of(attribute: Attribute) -> Array | None:
+    """The labels of an attribute as numbers; None if they are none."""
+    kinds = {type(label) for label in attribute.categories}
+    numeric = kinds <= {int, float} or kinds == {bool}
+    return np.array(attribute.categories, np.float64) if numeric else None
+
+
+def as_categories(column: Column) -> CategoryColumn:
+    """A column of numbers as categories, in increasing order."""
+    if isinstance(column, CategoryColumn):
+        return column
+    labels, codes = np.unique(column.values, return_inverse=True)
+    return CategoryColumn(tuple(labels.tolist()), codes)
+
 
 #: A disguised attribute as a category: C(name), or C(name, contrast).
 _CATEGORY = re.compile(r"C\(\s*`?(?P<name>.+?)`?\s*(?:,.*)?\)", re.DOTALL)
@@ -160,29 +260,27 @@ class MatrixTerms:
     """Columns that were given; a constant is among them only if it was given."""
 
     names: tuple[str, ...]
-    matrix: Array
+    #: The model matrix of the records, for each cell of the disguised predictors: there are none.
+    matrices: tuple[Array]
     disguised: ClassVar[tuple[Attribute, ...]] = ()
     #: Whether the last column of the matrices is an offset, which has no name.
     has_offset: ClassVar[bool] = False
 
-    def matrices(self) -> tuple[Array, ...]:
-        """The model matrix of the records, for each cell of the disguised predictors."""
-        return (self.matrix,)
-
     def new_matrix(self, true: Any) -> Array:
         """The model matrix of other records, whose true answers are known."""
-        matrix = matrix_terms(true).matrix
+        (matrix,) = matrix_terms(true).matrices
         if matrix.shape[1] != len(self.names):
             raise DataError(f"need {len(self.names)} covariates, got {matrix.shape[1]}")
         return matrix
 
     def changes(self) -> Iterator[Change]:
         """What marginal effects compare, one after the other: each has copies of all records."""
-        for i, column in enumerate(self.matrix.T):
+        (matrix,) = self.matrices
+        for i, column in enumerate(matrix.T):
             if np.ptp(column) > 0:
                 step = 1e-5 * float(column.std())
                 shift = step * np.eye(len(self.names))[i]
-                low, high = self.matrix - shift, self.matrix + shift
+                low, high = matrix - shift, matrix + shift
                 yield Change(self.names[i], (low,), (high,), 2 * step)
 
 
@@ -209,7 +307,7 @@ def matrix_terms(covariates: Any) -> MatrixTerms:
         )
     matrix = np.ascontiguousarray(columns, np.float64)
     _check_finite(matrix, names)
-    return MatrixTerms(names, matrix)
+    return MatrixTerms(names, (matrix,))
 
 
 @dataclass(frozen=True)
@@ -286,12 +384,9 @@ class FormulaTerms:
     first: Array
     references: Mapping[str, Label]
 
+    @cached_property
     def matrices(self) -> tuple[Array, ...]:
         """The model matrix of the records, for each cell of the disguised predictors."""
-        return self._all
-
-    @cached_property
-    def _all(self) -> tuple[Array, ...]:
         return (self.first, *self._matrices({}, skipped=1))
 
     def _matrices(self, changed: dict[str, Column], skipped: int = 0) -> tuple[Array, ...]:
@@ -306,8 +401,6 @@ class FormulaTerms:
     def new_matrix(self, true: Any) -> Array:
         """The model matrix of other records, whose true answers are known."""
         from tacit.core import frames
-        from tacit.core.label_codes import encode
-        from tacit.core.schema import Schema
 
         hidden = [attribute.name for attribute in self.disguised]
         frames.warn_about_reports(true, hidden, frames.NEEDS_TRUTH)
@@ -321,35 +414,30 @@ class FormulaTerms:
     def changes(self) -> Iterator[Change]:
         """What marginal effects compare, one after the other: each has copies of all records."""
         for name, column in self.columns.items():
-            yield from self._changes(name, column)
+            if isinstance(column, CategoryColumn):
+                yield from self._differences(name, column.categories)
+            elif np.ptp(column.values) > 0:
+                step = 1e-5 * float(column.values.std())
+                low, high = column.values.min() + step, column.values.max() - step
+                inner = np.clip(column.values, low, high)  # splines end at the extreme values
+                shifted = (NumberColumn(inner + sign * step) for sign in (-1, 1))
+                before, after = (self._matrices({name: values}) for values in shifted)
+                yield Change(name, before, after, 2 * step)
         for attribute in self.disguised:
             yield from self._differences(attribute.name, attribute.categories)
 
-    def _changes(self, name: str, column: Column) -> Iterator[Change]:
-        if isinstance(column, CategoryColumn):
-            yield from self._differences(name, column.categories)
-        elif np.ptp(column.values) > 0:
-            step = 1e-5 * float(column.values.std())
-            low, high = column.values.min() + step, column.values.max() - step
-            inner = np.clip(column.values, low, high)  # splines end at the least and largest value
-            shifted = (NumberColumn(inner + sign * step) for sign in (-1, 1))
-            before, after = (self._matrices({name: values}) for values in shifted)
-            yield Change(name, before, after, 2 * step)
-
     def _differences(self, name: str, categories: tuple[Label, ...]) -> Iterator[Change]:
         """Every category against the reference, if everybody had the one or the other."""
+
+        def alike(label: Label) -> tuple[Array, ...]:
+            codes = np.full(self.n_records, categories.index(label))
+            return self._matrices({name: CategoryColumn(categories, codes)})
+
         reference = self.references.get(name, categories[0])
-        before = self._all_alike(name, categories, reference)
+        before = alike(reference)
         for label in categories:
             if label != reference:
-                after = self._all_alike(name, categories, label)
-                yield Change(f"{name}[T.{label}]", before, after)
-
-    def _all_alike(
-        self, name: str, categories: tuple[Label, ...], label: Label
-    ) -> tuple[Array, ...]:
-        codes = np.full(self.n_records, categories.index(label))
-        return self._matrices({name: CategoryColumn(categories, codes)})
+                yield Change(f"{name}[T.{label}]", before, alike(label))
 
 
 #: Named columns of a model matrix; one matrix per cell of the disguised predictors.
@@ -377,7 +465,7 @@ def formula_terms(
         return FormulaTerms(matrix_of, *given)
     spec = text.right
     if text.learns and counts is not None:
-        spec = _learnt(spec, _series(first), counts)
+        spec = _learnt(spec, first, counts)
     spec, matrix = _materialised(spec, first, n_records)
     names = [str(name) for name in spec.column_names]
     offsets = tuple(i for i, name in enumerate(names) if name in text.offsets)
@@ -416,7 +504,7 @@ def _shown(matrix: Array, shown: Sequence[int], offsets: Sequence[int]) -> Array
     return np.ascontiguousarray(columns)
 
 
-def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
+def _learnt(spec: Any, columns: Mapping[str, Column], counts: Array) -> Any:
     """The specification with transforms that know every record."""
     total = round(counts.sum())
     if total > _MOST_RECORDS:
@@ -425,21 +513,17 @@ def _learnt(spec: Any, columns: dict[str, Any], counts: Array) -> Any:
             f"{_MOST_RECORDS:,}; add its result as a column"
         )
     repeated = np.repeat(np.arange(len(counts)), counts.round().astype(np.intp))
-    records = {name: column[repeated] for name, column in columns.items()}
-    return _computed(spec, records, total)[0]
+    return _materialised(spec, columns, len(counts), repeated)[0]
 
 
-def _materialised(spec: Any, columns: Mapping[str, Column], n: int) -> tuple[Any, Array]:
-    """The specification and the matrix of these columns."""
-    return _computed(spec, _series(columns), n)
-
-
-def _computed(spec: Any, columns: dict[str, Any], n_records: int) -> tuple[Any, Array]:
-    """The specification and the matrix of these columns."""
+def _materialised(
+    spec: Any, columns: Mapping[str, Column], n: int, rows: Index | slice = slice(None)
+) -> tuple[Any, Array]:
+    """The specification and the matrix of these rows of the columns."""
     import pandas as pd
     from formulaic.errors import DataMismatchWarning, FormulaicError
 
-    frame = pd.DataFrame(columns, index=pd.RangeIndex(n_records))
+    frame = pd.DataFrame(_series(columns), index=pd.RangeIndex(n)).iloc[rows]
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error", DataMismatchWarning)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from contextlib import suppress
@@ -19,7 +18,7 @@ from tacit.core.label_codes import with_no_answer
 from tacit.core.schema import Schema
 from tacit.errors import FileError
 from tacit.output import rounding
-from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, fingerprint_of, read_document
 from tacit.records import read_described
 from tacit.survey.fields import text_in
 from tacit.survey.reader import survey_from_dict
@@ -118,8 +117,7 @@ class Published:
 
 def _fingerprint(survey: Survey, bound: dict[str, Any] | None) -> str:
     """SHA-256 of a bound and the fingerprint of the survey that it belongs to."""
-    canonical = json.dumps([survey.fingerprint, bound], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return fingerprint_of([survey.fingerprint, bound])
 
 
 def read_published(path: str | Path) -> Published:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from tacit.core.channel import truthful
 from tacit.core.design import Design, Group
 from tacit.core.schema import Schema
+from tacit.output.json_documents import fingerprint_of
 from tacit.output.number_text import number_of
 from tacit.survey import questions as parts
 from tacit.survey.device_model import DeviceModel
@@ -161,8 +161,7 @@ class Survey(SurveyPart):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of texts and design; the design also has its own fingerprint."""
-        canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return fingerprint_of(self.to_dict())
 
 
 def missing_together(survey: Survey) -> tuple[tuple[str, ...], ...]:

@@ -13,7 +13,7 @@ from tacit.compliance import Careless, Cheaters, LyingCarriers
 from tacit.compliance.mixture import ReportMixture
 from tacit.errors import TacitError
 from tacit.survey import survey_from_dict
-from tests.support.compliance import YES_NO, design_of, records_of, sample
+from tests.support.compliance import YES_NO, design_of, log_likelihood_at, records_of, sample
 
 Counts = tuple[int, int]
 ANCHOR = Attribute("anchor", ["no", "yes"])
@@ -121,7 +121,7 @@ def test_the_likelihood_of_pairs_equals_a_sum_over_the_classes_of_each_record() 
             n = ((5, 9), (7, 3))[y][z]
             total += n * np.log((1 - b) * careful + b / 4)
     shares = np.array([0.9 * 0.6, 0.9 * 0.4, 0.1])
-    assert abs(mixture.log_likelihood(shares) - total) < 1e-8
+    assert abs(log_likelihood_at(mixture, shares) - total) < 1e-8
 
 
 def test_the_control_question_of_a_survey_is_the_anchor() -> None:

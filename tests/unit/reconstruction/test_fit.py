@@ -14,7 +14,7 @@ from tacit import Attribute, Design, Group, Schema, matrix, reconstruct, related
 from tacit.core.arrays import Array
 from tacit.evaluate import accuracy
 from tacit.reconstruction import inversion
-from tacit.reconstruction.fit import table_fit
+from tacit.reconstruction.hypotheses import table_fit
 from tacit.reconstruction.tables import TableProblem
 from tests.support.families import attributes_of
 

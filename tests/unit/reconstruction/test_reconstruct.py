@@ -17,7 +17,7 @@ from tacit.core.channel import matrix, related, truthful, uniform_perturbation
 from tacit.errors import DataError, DesignError, SchemaError, SingularChannelError
 from tacit.output.table import TabularResult
 from tacit.reconstruction import METHODS, inversion
-from tacit.reconstruction.left_inverse import gls
+from tacit.reconstruction.tables import gls
 from tacit.records import count
 from tests.support.chance import FALSE_ALARM
 from tests.support.families import attributes_of

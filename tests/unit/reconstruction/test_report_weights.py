@@ -14,7 +14,7 @@ from tacit.core.arrays import Array
 from tacit.core.channel.weights import Events
 from tacit.errors import DataError, SingularChannelError
 from tacit.reconstruction.estimate import linear_estimate
-from tacit.reconstruction.report_weights import ReportWeights, event_weights
+from tacit.reconstruction.events import ReportWeights, event_weights
 from tests.support.families import attributes_of, designs, seeds
 
 #: Rounding of sums of products of weights; the groups of the tests have condition at most 20.

@@ -30,7 +30,7 @@ def brute_force(fit: LogitResult, theta: Array, data: Any, design: Any) -> float
     names = [outcome, *predictors]
     asked = design.channel(names)
     entries = asked.matrix
-    matrices = problem.terms.matrices()
+    matrices = problem.terms.matrices
     cells = list(itertools.product(*(range(SCHEMA[n].size) for n in predictors)))
     k = SCHEMA[outcome].size
     effects, others = np.split(theta, [len(fit.names)])

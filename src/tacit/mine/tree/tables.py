@@ -36,7 +36,7 @@ from tacit.core.label_codes import code_type
 from tacit.errors import DataError
 from tacit.mine.tree import cells
 from tacit.mine.tree.cells import NONE, CellCounts
-from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.events import ReportWeights
 from tacit.records import PatternTable
 from tacit.records.keys import smallest
 

@@ -114,9 +114,7 @@ def poststratify(
     cells = _Cells(by, columns)
     labels = cells.tuples if len(by) > 1 else [label for (label,) in cells.tuples]
     cell_totals = _totals(", ".join(by), labels, totals)
-    factors = cell_totals / np.bincount(cells.cell, start, len(cell_totals))
-    calibration = Calibration(cells.cell, np.eye(len(cell_totals)))
-    return AdjustedWeights(start * factors[cells.cell], calibration)
+    return _raked(start, cells.cell, [np.arange(len(cell_totals))], [cell_totals])
 
 
 def rake(
@@ -143,11 +141,7 @@ def rake(
                 f"the totals of {names[0]!r} sum to {sums[0]:,.6g}, those of {name!r} to "
                 f"{total:,.6g}; they must be the same population"
             )
-    cell_weights = np.bincount(cells.cell, start).astype(np.float64)
-    factors = _raked(cell_weights, cells.codes, totals)
-    indicators = [np.eye(len(t))[codes] for t, codes in zip(totals, cells.codes, strict=True)]
-    calibration = Calibration(cells.cell, np.concatenate(indicators, axis=1))
-    return AdjustedWeights(start * factors[cells.cell], calibration)
+    return _raked(start, cells.cell, cells.codes, totals)
 
 
 def _totals(name: str, labels: Sequence[Any], totals: Mapping[Any, float]) -> Array:
@@ -169,8 +163,11 @@ def _totals(name: str, labels: Sequence[Any], totals: Mapping[Any, float]) -> Ar
     return np.array([float(totals[label]) for label in labels])
 
 
-def _raked(weights: Array, codes: Sequence[Index], totals: Sequence[Array]) -> Array:
-    """The factor of each cell by which all margins agree."""
+def _raked(
+    start: Array, cell: Index, codes: Sequence[Index], totals: Sequence[Array]
+) -> AdjustedWeights:
+    """Weights of records in cells with which all margins agree; each has a code per cell."""
+    weights = np.bincount(cell, start).astype(np.float64)
     factors = np.ones(len(weights))
     for _ in range(_ROUNDS):
         off = 0.0
@@ -179,7 +176,9 @@ def _raked(weights: Array, codes: Sequence[Index], totals: Sequence[Array]) -> A
             off = max(off, float(np.abs(ratio - 1).max()))
             factors = factors * ratio[column]
         if off < _CLOSE:
-            return factors
+            margins = [np.eye(len(t))[of_cell] for t, of_cell in zip(totals, codes, strict=True)]
+            calibration = Calibration(cell, np.concatenate(margins, axis=1))
+            return AdjustedWeights(start * factors[cell], calibration)
     raise DataError(
         "raking did not converge: no weights agree with all margins; join categories with few "
         "records"

@@ -25,7 +25,7 @@ from tacit.core.arrays import Array, Index, Mask
 from tacit.mine.tree import tables
 from tacit.mine.tree.growth import NONE
 from tacit.mine.tree.tables import CellTables, NodeTables, RowTables, TreeReports
-from tacit.reconstruction.report_weights import ReportWeights
+from tacit.reconstruction.events import ReportWeights
 from tacit.records import PatternTable
 from tests.support.families import MAKERS, attributes_of, fits, random_coin
 from tests.support.tables import random_table, reported_table
