@@ -149,12 +149,6 @@ def test_square_is_below_3e_5_at_privacy_one_half() -> None:
     assert made.mse[0] < 3.0e-5
 
 
-def test_square_can_start_from_spea2() -> None:
-    begin = front(decaying(6), RECORDS, delta=0.75, method=Spea2(generations=100))
-    made = front(decaying(6), RECORDS, delta=0.75, method=Square(privacy=[0.4], begin=begin))
-    assert made.mse[0] < begin.pick(privacy=0.4).mse
-
-
 def _general_solver(prior: Array, delta: float, privacy: float, starts: int) -> float:
     """The best of SLSQP from random starts, on the same problem in its plainest form."""
     n, rng = len(prior), np.random.default_rng(0)

@@ -194,9 +194,8 @@ def _running(
             remedy = "name a published survey, such as one that tacit survey publish wrote"
             raise ServiceError(f"there is nothing to serve: {remedy}")
         metrics = Metrics()
-        seconds = metrics.commit_seconds
-        writer = Writer(store, settings.queue_length, settings.batch, watch=seconds.observe)
-        metrics.queue.set_function(lambda: writer.waiting)
+        writer = Writer(store, settings.queue_length, settings.batch, watch=metrics.committed)
+        metrics.watch_queue(lambda: writer.waiting)
         try:
             yield RunningService(
                 surveys=surveys,

@@ -71,16 +71,13 @@ def verify(address: str) -> list[Finding]:
     page, survey = _fetch(url), _fetch(urljoin(url, _SURVEY))
     refusals = {name: _fetch(urljoin(url, name), b"{}") for name in _POSTED}
     files[HTML] = page
-    findings = [
-        _finding(name, _difference(files[name], expected), "as released")
-        for name, expected in manifest().items()
-    ]
+    findings = [_compared(name, files[name], expected) for name, expected in manifest().items()]
     findings += [*_headers({**files, _SURVEY: survey, **refusals}), *_strangers(page.body)]
-    findings.append(_finding(_SURVEY, _survey_problem(survey, slug), "as published"))
+    findings.append(_survey(survey, slug))
     for name, received in refusals.items():
-        refused = _is_expected(name, received.status)
-        problem = None if refused else f"status {received.status} for what is empty"
-        findings.append(_finding(name, problem, "refuses what is empty"))
+        right = _is_expected(name, received.status)
+        told = "refuses what is empty" if right else f"status {received.status} for what is empty"
+        findings.append(Finding(name, right, told))
     return findings
 
 
@@ -93,15 +90,12 @@ def _split(address: str) -> tuple[str, str]:
     return f"{match[1]}{match[2]}/", match[2]
 
 
-def _finding(name: str, problem: str | None, right: str) -> Finding:
-    return Finding(name, problem is None, problem or right)
-
-
-def _difference(received: _Received, expected: bytes) -> str | None:
-    """How a file differs from the released one; None if it does not."""
+def _compared(name: str, received: _Received, expected: bytes) -> Finding:
     if received.status != 200:
-        return f"not sent: status {received.status}"
-    return None if received.body == expected else f"differs: {integrity(received.body)}"
+        return Finding(name, False, f"not sent: status {received.status}")
+    if received.body != expected:
+        return Finding(name, False, f"differs: {integrity(received.body)}")
+    return Finding(name, True, "as released")
 
 
 def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
@@ -113,7 +107,7 @@ def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
             problems.setdefault(name, {}).setdefault(problem, []).append(file)
     for name, files_by_problem in problems.items():
         text = "; ".join(f"{what}: {', '.join(file)}" for what, file in files_by_problem.items())
-        yield _finding(f"header {name}", text or None, "as released")
+        yield Finding(f"header {name}", not text, text or "as released")
 
 
 def _header_problems(file: str, answer: _Received, released: bytes) -> Iterator[tuple[str, str]]:
@@ -179,20 +173,19 @@ class _References(HTMLParser):
             self.found.append("an inline script")
 
 
-def _survey_problem(received: _Received, slug: str) -> str | None:
-    """What is wrong with the published survey; None if nothing is."""
+def _survey(received: _Received, slug: str) -> Finding:
     if received.status != 200:
-        return f"not sent: status {received.status}"
+        return Finding(_SURVEY, False, f"not sent: status {received.status}")
     try:
         published = Published.from_json(received.body.decode())
     except (TacitError, UnicodeDecodeError) as error:
-        return str(error).splitlines()[0]
+        return Finding(_SURVEY, False, str(error).splitlines()[0])
     if not published.survey.fingerprint.startswith(slug):
-        return f"another survey: {published.survey.fingerprint}"
+        return Finding(_SURVEY, False, f"another survey: {published.survey.fingerprint}")
     waves = published.survey.waves or 1
     if understates(published.disclosure_bound, published.design, waves):
-        return "disclosure_bound says less than answers may reveal"
-    return None
+        return Finding(_SURVEY, False, "disclosure_bound says less than answers may reveal")
+    return Finding(_SURVEY, True, "as published")
 
 
 class _EveryStatus(urllib.request.HTTPErrorProcessor):

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tacit.core.argument_checks import check_whole, is_real
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
 from tacit.core.schema import Label, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.mine.argument_checks import check_whole, is_real
 from tacit.mine.error_control import ErrorControl, FalseDiscovery, ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.table import Table, TabularResult

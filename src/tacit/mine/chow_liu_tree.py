@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.core.argument_checks import check_rate, check_whole, non_negative
 from tacit.core.design import Design
 from tacit.core.label_codes import decode
 from tacit.errors import DataError
-from tacit.mine.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.fidelity import Fidelity, fidelity
 from tacit.mine.joint_model import Event, JointModel, ReportErrors
 from tacit.mine.miner import LearntModel, counted_records

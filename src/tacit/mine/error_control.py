@@ -35,8 +35,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from tacit.core.argument_checks import check_rate
 from tacit.core.arrays import Array, Mask
-from tacit.mine.argument_checks import check_rate
 
 #: The largest M: more accepted sets than this do not make the tests milder.
 _MOST = 10_000

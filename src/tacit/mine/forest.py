@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
-from tacit.mine.argument_checks import check_whole
 from tacit.mine.decision_tree import TreeMiner
 from tacit.mine.tree.forest import BAG, ReportedForest, mean_chances, random_growth
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree

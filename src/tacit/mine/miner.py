@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from tacit.core.argument_checks import check_rate
 from tacit.core.arrays import Array
 from tacit.core.channel import truthful
 from tacit.core.design import Design, Group, check_design
@@ -25,7 +26,6 @@ from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.evaluate import accuracy
-from tacit.mine.argument_checks import check_rate
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.estimate import free_names

@@ -30,10 +30,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.core.argument_checks import check_whole, non_negative
 from tacit.core.arrays import Array, Index, Mask
 from tacit.errors import DataError
 from tacit.evaluate.accuracy import generator
-from tacit.mine.argument_checks import check_whole, non_negative
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.miner import reported_patterns
 from tacit.mine.tree.cells import NONE

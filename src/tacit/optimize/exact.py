@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import null_space
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import TINY, Array
 from tacit.errors import DesignError
 from tacit.optimize import posteriors as families
-from tacit.optimize.problem import FrontProblem, SearchResult, check_size, grid, targets
+from tacit.optimize.problem import FrontProblem, SearchResult, grid, targets
 from tacit.optimize.weight_solver import Certificate, WeightSolution, solve_weights
 from tacit.records import Progress
 
@@ -180,7 +181,7 @@ class Exact:
     tolerance: float = 5e-4
 
     def __post_init__(self) -> None:
-        check_size(self.points, "points", 1)
+        check_whole("points", self.points, 1)
         object.__setattr__(self, "privacy", targets(self.privacy))
         for name, least in (("gap", 1e-9), ("tolerance", 0.0)):
             value = getattr(self, name)

@@ -32,6 +32,7 @@ from tacit.output.json_documents import DocumentFormat, read_document, reading
 from tacit.output.number_text import number_of
 from tacit.output.table import Figure, Table, TabularResult
 from tacit.reconstruction import Estimate
+from tacit.reconstruction.interval import check_level
 from tacit.reconstruction.tables import project
 from tacit.records import Progress
 
@@ -430,8 +431,7 @@ class Robustness(TabularResult):
 
     def columns(self, level: float = 0.95) -> dict[str, list[float]]:
         """The promised figures, and the range of the real ones over the middle of the priors."""
-        if not 0 < level < 1:
-            raise DesignError(f"level must lie between 0 and 1, got {level!r}")
+        check_level(level)
         tails = [(1 - level) / 2, (1 + level) / 2]
         columns: dict[str, Array] = {}
         for name in ("privacy", "mse"):

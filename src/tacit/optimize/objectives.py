@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array, Index
-from tacit.optimize.problem import FrontProblem, SearchResult, check_size
+from tacit.optimize.problem import FrontProblem, SearchResult
 from tacit.records import Progress
 
 #: A matrix that magnifies beyond this is singular for every purpose.
@@ -124,11 +125,9 @@ class Warner:
 
     def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """The matrices of the grid that keep the bounds, as optimisers see them."""
-        steps, slack = check_size(self.steps, "steps", 1), 1 + 1e-12
-        largest_epsilon = np.log(problem.ratio) * slack
-        every = (warner(problem.p, theta) for theta in np.linspace(0, 1, steps + 1))
-        within = (m for m in every if worst_posterior(m, problem.p) <= problem.cap * slack)
-        return SearchResult(tuple(m for m in within if epsilon(m) <= largest_epsilon))
+        thetas = np.linspace(0, 1, check_whole("steps", self.steps, 1) + 1)
+        matrices = np.array([warner(problem.p, theta) for theta in thetas])
+        return SearchResult(tuple(matrices[problem.keeps(matrices, 1e-12)]))
 
 
 def best_warner(problem: FrontProblem) -> tuple[Array, Array, Array]:

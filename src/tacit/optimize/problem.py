@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import fraction, log_up, probabilities, probability
 from tacit.core.schema import Attribute, Schema
@@ -98,6 +99,15 @@ class FrontProblem:
         """Mean squared error from tr(W diag(q) W^T), number or array."""
         return (trace - float(self.p @ self.p)) / (self.n * self.n_records)
 
+    def keeps(self, matrices: Array, slack: float = 0.0) -> Any:
+        """Whether a matrix, or each of a stack, keeps the bounds as optimisers see them."""
+        joint, wider = matrices * self.p, 1 + slack
+        kept = (joint.max(axis=-1) <= wider * self.cap * joint.sum(axis=-1)).all(axis=-1)
+        if self.epsilon is not None:
+            low, high = matrices.min(axis=-1), matrices.max(axis=-1)
+            kept &= (high <= wider * self.ratio * low).all(axis=-1)
+        return kept
+
     def holds(self, rows: Any) -> bool:
         """Whether an exact matrix[reported][true] keeps delta and epsilon, without rounding."""
         for row in rows:
@@ -151,8 +161,7 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
             f"prior[{exact.index(Fraction(0))}] is 0: a category that nobody has cannot be "
             "disguised or estimated; leave it out, or give it the small probability you expect"
         )
-    if isinstance(n_records, bool) or not isinstance(n_records, int | np.integer) or n_records < 1:
-        raise DesignError(f"n_records must be a positive whole number, got {n_records!r}")
+    records = check_whole("n_records", n_records, 1)
     bound = Fraction(1) if delta is None else probability(delta, "delta")
     largest = max(exact)
     if bound < largest:
@@ -174,7 +183,7 @@ def problem_of(prior: Any, n_records: Any, delta: Any = None, epsilon: Any = Non
         )
     if limit is not None and limit > math.log(1e12):
         limit = None
-    return FrontProblem(exact, int(n_records), bound, limit, shape, attributes)
+    return FrontProblem(exact, records, bound, limit, shape, attributes)
 
 
 def _table(prior: Any) -> tuple[list[Any], tuple[int, ...], tuple[Attribute, ...]]:
@@ -246,10 +255,3 @@ def targets(privacy: Sequence[float] | None) -> tuple[float, ...] | None:
     if not given or not all(0 <= value < 1 for value in given):
         raise DesignError(f"privacy must be numbers from 0 to below 1, got {given}")
     return tuple(given)
-
-
-def check_size(value: Any, name: str, least: int) -> int:
-    """A whole number that is large enough."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise DesignError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)

@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.core.argument_checks import check_share, check_whole
 from tacit.core.arrays import TINY, Array, Index
 from tacit.errors import DesignError
 from tacit.optimize.objectives import best_warner, errors, privacy, random_matrices
-from tacit.optimize.problem import COVERED, FrontProblem, SearchResult, check_size
+from tacit.optimize.problem import COVERED, FrontProblem, SearchResult
 from tacit.output.json_documents import DocumentFormat, read_document, reading
 from tacit.records import Progress
 
@@ -103,20 +104,10 @@ def repair(matrices: Array, problem: FrontProblem, steps: int = STEPS) -> Array:
         column = mended[outer, :, worst]
         result[bad, :, worst] = _levelled(column, reports[outer], problem.p[worst], problem.cap)
     if len(bad) or problem.epsilon is not None:
-        bad = np.flatnonzero(outside(result, problem))
+        bad = np.flatnonzero(~problem.keeps(result))
     if len(bad):
         result[bad] = _mixed(result[bad], problem)
     return result
-
-
-def outside(matrices: Array, problem: FrontProblem) -> Array:
-    """Which channels break a bound."""
-    joint = matrices * problem.p
-    bad = (joint.max(axis=2) > problem.cap * joint.sum(axis=2)).any(axis=1)
-    if problem.epsilon is not None:
-        ratios = matrices.max(axis=2) > problem.ratio * matrices.min(axis=2)
-        bad |= ratios.any(axis=1)
-    return np.asarray(bad)
 
 
 def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Array:
@@ -328,9 +319,8 @@ class Spea2:
         if self.patience is not None:
             least["patience"] = 1
         for name, smallest in least.items():
-            check_size(getattr(self, name), name, smallest)
-        if not 0 <= self.rate <= 1:
-            raise DesignError(f"rate must lie between 0 and 1, got {self.rate!r}")
+            check_whole(name, getattr(self, name), smallest)
+        check_share("rate", self.rate)
 
     def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """The channels of Omega when the search ends."""

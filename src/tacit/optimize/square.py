@@ -1,9 +1,9 @@
 """Square: the best matrices that report the true categories, by gradient.
 
 At each privacy the descent starts from several places: the exact channel with its reports merged
-down to n, the solution next to it on the front, Warner's matrix, random ones, and the matrices of
-another front if one is given. A second pass carries improvements back along the front. Local
-minima remain possible; the exact channels found on the way bound how much they can cost.
+down to n, the solution next to it on the front, Warner's matrix and random ones. A second pass
+carries improvements back along the front. Local minima remain possible; the exact channels found on
+the way bound how much they can cost.
 
 Reference for the problem: Huang & Du (2008); the constraints are linear in M, see `descend`.
 """
@@ -19,12 +19,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, block_diag, cho_solve
 from scipy.optimize import linear_sum_assignment
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array
-from tacit.errors import DesignError
 from tacit.optimize import objectives
 from tacit.optimize.exact import ExactSolution, channel_of, solve
-from tacit.optimize.fronts import Front
-from tacit.optimize.problem import GUARD, FrontProblem, SearchResult, check_size, grid, targets
+from tacit.optimize.problem import GUARD, FrontProblem, SearchResult, grid, targets
 from tacit.optimize.weight_solver import factored, longest
 from tacit.records import Progress
 
@@ -101,12 +100,8 @@ class Polytope:
 
     def fits(self, matrix: Array, accuracy: float, slack: float = 0.0) -> bool:
         """Whether a matrix keeps the accuracy and the bounds, up to a slack of the guards."""
-        p = self.problem.p
-        kept = 1 - objectives.privacy(matrix, p) <= accuracy * (1 + slack)
-        kept &= objectives.worst_posterior(matrix, p) <= self.problem.cap * (1 + slack)
-        if self.bounded:
-            kept &= (matrix.max(axis=1) <= self.problem.ratio * matrix.min(axis=1)).all()
-        return bool(kept)
+        kept = 1 - objectives.privacy(matrix, self.problem.p) <= accuracy * (1 + slack)
+        return bool(kept and self.problem.keeps(matrix, slack))
 
 
 def descend(polytope: Polytope, matrix: Array, accuracy: float) -> Array:
@@ -222,27 +217,20 @@ class Square:
     these privacies.
 
     starts: random starts per privacy, in addition to the others; seed: of these starts.
-    begin: a front of square matrices, such as one of `Spea2`, to start from as well.
     """
 
     points: int = 30
     privacy: Sequence[float] | None = None
     starts: int = 3
     seed: int = 0
-    begin: Front | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("points", 1), ("starts", 0), ("seed", 0)):
-            check_size(getattr(self, name), name, least)
+            check_whole(name, getattr(self, name), least)
         object.__setattr__(self, "privacy", targets(self.privacy))
 
     def search(self, problem: FrontProblem, tell: Progress) -> SearchResult:
         """Square channels, most private first, with the bounds of the exact ones."""
-        square = (problem.n, problem.n)
-        if self.begin is not None and any(m.shape != square for m in self.begin.channels):
-            raise DesignError(
-                f"begin must be a front of {problem.n} x {problem.n} matrices, such as one of Spea2"
-            )
         polytope, rng = Polytope(problem), np.random.default_rng(self.seed)
         optimum = solve(problem, 1.0, _GAP, None)
         sharp = _best(polytope, problem.room(1.0), self._starts(problem, optimum, None, rng))
@@ -278,9 +266,6 @@ class Square:
             yield last
         for _ in range(self.starts):
             yield objectives.random_matrices(1, problem.p, rng)[0]
-        if self.begin is not None:
-            at = int(np.abs(self.begin.privacy - 1 + exact.certificate.accuracy).argmin())
-            yield self.begin.channels[at]
 
     def _carry_back(self, polytope: Polytope, matrices: list[Array], tell: Progress) -> None:
         """From the least private on, start each once more from its neighbour."""

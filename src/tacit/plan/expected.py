@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.argument_checks import check_number, check_share
 from tacit.core.arrays import Array
 from tacit.core.conditions import answers_of
 from tacit.core.design import Design, Group, ProductChannel
@@ -83,12 +84,12 @@ def assume(attribute: Attribute, prevalence: Any, category: Any = None) -> Assum
     """The assumption that a prevalence describes; an error if it is no share or distribution."""
     code = None if category is None else attribute.code(category)
     if np.ndim(prevalence) == 0:
-        share = check_share(prevalence, f"the prevalence of {attribute.name!r}")
+        share = check_share(f"the prevalence of {attribute.name!r}", prevalence)
         code = attribute.size - 1 if code is None else code
         shares = np.full(attribute.size, (1 - share) / (attribute.size - 1))
         shares[code] = share
         return Assumption(attribute, shares, code)
-    shares = np.array([check_share(p, f"a share of {attribute.name!r}") for p in prevalence])
+    shares = np.array([check_share(f"a share of {attribute.name!r}", p) for p in prevalence])
     if len(shares) != attribute.size or abs(float(shares.sum()) - 1) > 1e-9:
         raise DataError(
             f"the prevalence of {attribute.name!r} must be one share, or {attribute.size} shares "
@@ -120,21 +121,6 @@ def assume_all(
     return assumptions
 
 
-def check_share(value: Any, what: str) -> float:
-    """A number from 0 to 1."""
-    share = check_number(value, what)
-    if not 0 <= share <= 1:
-        raise DataError(f"{what} must lie between 0 and 1, got {value!r}")
-    return share
-
-
-def check_number(value: Any, what: str) -> float:
-    """A number, not a truth value and not text."""
-    if isinstance(value, bool | str) or not hasattr(value, "__float__") or np.ndim(value):
-        raise DataError(f"{what} must be a number, got {value!r}")
-    return float(value)
-
-
 @dataclass(frozen=True)
 class AnswerPrivacy:
     """Figures of someone who sees the report of one question alone.
@@ -161,10 +147,10 @@ class PrivacyWish:
     def __post_init__(self) -> None:
         for name, least in (("epsilon", 0.0), ("odds", 1.0)):
             value = getattr(self, name)
-            if value is not None and not check_number(value, name) > least:
+            if value is not None and not check_number(name, value) > least:
                 raise DataError(f"{name} must be above {least:g}, got {value!r}")
         if self.worst_posterior is not None:
-            check_share(self.worst_posterior, "worst_posterior")
+            check_share("worst_posterior", self.worst_posterior)
 
     def __bool__(self) -> bool:
         return bool(self.named)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
+from tacit.core.argument_checks import check_number
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design
 from tacit.errors import DataError, DesignError
@@ -72,8 +73,8 @@ def plan(
     if null is not None:
         compared = AgainstNull(null)
     elif difference is not None:
-        part = 0.5 if group_share is None else expected.check_number(group_share, "group_share")
-        compared = BetweenGroups(expected.check_number(difference, "difference"), by, part)
+        part = 0.5 if group_share is None else check_number("group_share", group_share)
+        compared = BetweenGroups(check_number("difference", difference), by, part)
     elif by is not None:
         raise DataError("by needs a difference between the groups")
     required = Requirements(width, power, compared, level)

@@ -31,13 +31,14 @@ from statistics import NormalDist
 
 import numpy as np
 
+from tacit.core.argument_checks import check_number, check_rate, check_share, check_whole
 from tacit.core.arrays import Array
 from tacit.core.channel import truthful
 from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.plan import expected
-from tacit.plan.expected import Assumption, PlannedQuestion, check_number, check_share
+from tacit.plan.expected import Assumption, PlannedQuestion
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import ScoreTest, score_interval
 
@@ -59,7 +60,7 @@ class AgainstNull:
     null: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "null", check_share(self.null, "the null prevalence"))
+        object.__setattr__(self, "null", check_share("the null prevalence", self.null))
 
     def check(self, assumed: Assumption) -> None:
         """Raise if there is nothing to find."""
@@ -147,10 +148,7 @@ class BetweenGroups:
     groups: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise DataError(
-                f"the share of the first group must lie between 0 and 1, got {self.share!r}"
-            )
+        check_rate("the share of the first group", self.share)
 
     def check(self, assumed: Assumption) -> None:
         """Raise if there is no such difference, or nothing to find."""
@@ -265,7 +263,7 @@ class Requirements:
     level: float
 
     def __post_init__(self) -> None:
-        if self.width is not None and not 0 < check_number(self.width, "width") < 0.5:
+        if self.width is not None and not 0 < check_number("width", self.width) < 0.5:
             raise DataError(
                 "width must lie between 0 and 0.5: it is half the width of the interval, so 0.03 "
                 f"is ± 3 points; a width of 0 would need infinitely many respondents; got "
@@ -278,7 +276,7 @@ class Requirements:
                 "power needs a comparison: give null (a null prevalence) or difference (between "
                 "two groups)"
             )
-        if not 1 - self.level < check_number(self.power, "power") < 1:
+        if not 1 - self.level < check_number("power", self.power) < 1:
             raise DataError(
                 f"power must lie between {1 - self.level:g}, the error rate of the test, and 1; "
                 f"got {self.power!r}"
@@ -326,10 +324,8 @@ class Requirements:
 
 def check_respondents(n: int | None) -> None:
     """A number of respondents is a whole number from 1."""
-    if n is not None and (type(n) is not int or not 1 <= n <= MOST_RESPONDENTS):
-        raise DataError(
-            f"n must be a whole number of respondents from 1 to {MOST_RESPONDENTS:,}, got {n!r}"
-        )
+    if n is not None:
+        check_whole("n, the number of respondents,", n, 1, MOST_RESPONDENTS)
 
 
 def _fewest(enough: Callable[[int], bool], near: float, what: str) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core import channel
+from tacit.core.argument_checks import check_whole
 from tacit.core.channel import FAMILIES, Coin
 from tacit.core.channel.families import Matrix, is_pair
 from tacit.core.design import Design, Group
@@ -160,9 +161,7 @@ def design_of(subject: Any) -> Design | None:
 def number_of_categories(subject: Any, prevalence: Any, categories: int | None) -> int:
     """The number of categories: as given, that of the distribution, or that of the coin; else 2."""
     if categories is not None:
-        if type(categories) is not int or categories < 2:
-            raise DataError(f"categories must be a whole number from 2, got {categories!r}")
-        return categories
+        return check_whole("categories", categories, 2)
     if np.ndim(prevalence) == 1:
         return len(prevalence)
     fields = ("personal", "forced", "columns")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.argument_checks import check_share, check_whole
 from tacit.core.channel import Coin, truthful
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
@@ -27,7 +28,7 @@ from tacit.output.number_text import number_of
 from tacit.output.table import Figure, Table, TabularResult
 from tacit.plan import expected, requirements
 from tacit.plan import subject as subjects
-from tacit.plan.expected import PrivacyWish, assume_all, check_share
+from tacit.plan.expected import PrivacyWish, assume_all
 from tacit.plan.planner import Layout
 from tacit.plan.requirements import Requirements
 from tacit.plan.subject import EPSILON, POSTERIOR
@@ -264,8 +265,7 @@ def tradeoff(
     if (n is None) == (width is None):
         raise DataError("give n or width, one of them: the other one is shown")
     requirements.check_respondents(n)
-    if type(questions) is not int or questions < 1:
-        raise DataError(f"questions must be a whole number from 1, got {questions!r}")
+    check_whole("questions", questions, 1)
     required = Requirements(width, None, None, level)
     counts = sorted({1, questions} if groups is None else set(groups))
     if not counts or not all(type(g) is int and 1 <= g <= questions for g in counts):
@@ -295,7 +295,7 @@ def _wishes(figure: str, bounds: Sequence[float] | None, prevalence: Any) -> lis
         # From the share of the most common answer to a yes/no question, or of a distribution.
         shares = [0.5]
         if not isinstance(prevalence, Mapping):
-            shares = [check_share(share, "a prevalence") for share in np.ravel(prevalence).tolist()]
+            shares = [check_share("a prevalence", share) for share in np.ravel(prevalence).tolist()]
         largest = max(shares) if len(shares) > 1 else max(shares[0], 1 - shares[0])
         bounds = [largest + (1 - largest) * part for part in _PARTS]
     return [PrivacyWish(**{figure: bound}) for bound in sorted(bounds)]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.argument_checks import check_share, check_whole
 from tacit.core.arrays import Array
 from tacit.core.channel import Coin, related, truthful, unrelated
 from tacit.core.channel.numbers import Number, fraction
@@ -161,10 +162,7 @@ def compare_schemes(
     limits = limits or Limits()
     check_level(limits.level)
     exact = [fraction(theta, "theta") for theta in thetas]
-    for g in groups:
-        if isinstance(g, bool) or not isinstance(g, int) or g < 1:
-            raise DataError(f"groups must be whole numbers of at least 1, got {g!r}")
-    possible = [g for g in groups if g <= len(schema)]
+    possible = [g for g in groups if check_whole("groups", g, 1) <= len(schema)]
     plain = grouped(schema, 1, lambda part: truthful())
     checked_prior = prior_of(prior, plain, limits.rng, limits.priors)
     points = []
@@ -204,9 +202,8 @@ def pse_curve(thetas: Sequence[float], wa: float, wy: float = 0.5) -> Array:
     Zhan & Matwin (section 4.1; conference eq. 2), corrected: g1 is printed with 1 - Wy, which
     is right at Wy = 1/2 alone. theta = 1 gives 0, theta = 0 gives 2 Wa (1 - Wa).
     """
-    for value, what in ((wa, "wa"), (wy, "wy")):
-        if not 0 <= value <= 1:
-            raise DataError(f"{what} must lie between 0 and 1, got {value}")
+    for name, share in (("wa", wa), ("wy", wy)):
+        check_share(name, share)
     theta: Array = np.asarray(thetas, dtype=np.float64)
     if not ((theta >= 0) & (theta <= 1)).all():
         raise DataError("thetas must lie between 0 and 1")

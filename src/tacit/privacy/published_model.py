@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tacit.core.argument_checks import check_number, check_share
 from tacit.core.arrays import Array, row_products
 from tacit.core.design import Design
 from tacit.core.schema import Label
@@ -231,11 +232,11 @@ def checked(rules: Iterable[Any], design: Design) -> list[_CheckedRule]:
         support = getattr(rule, "conditions_support", None)
         if support is None:
             support = rule.support
-        elif isinstance(support, int | float):  # an estimate may lie outside [0, 1]
-            support = min(max(float(support), 0.0), 1.0)
+        else:  # an estimate may lie outside [0, 1]
+            support = min(max(check_number(f"{at}: conditions_support", support), 0.0), 1.0)
         for what, share in (("confidence", rule.confidence), ("support", support)):
-            if share is not None and not (isinstance(share, int | float) and 0 <= share <= 1):
-                raise DataError(f"{at}: {what} must lie between 0 and 1, got {share}")
+            if share is not None:
+                check_share(f"{at}: {what}", share)
         rules_in_codes.append(_CheckedRule(event, rule.attribute, code, rule.confidence, support))
     return rules_in_codes
 

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, softmax
 
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.kernels import MAX_DENSE, kron
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
-from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.privacy.prior import Prior, prior_of
 from tacit.privacy.risk import Figures, Risk, in_turn, joint_risk, sampled, slack_of, together
@@ -87,8 +87,7 @@ def repeated(
 ) -> Repeated:
     """What `reports` reports of one person reveal of each answer, each group and the record."""
     check_design(design)
-    if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
-        raise DataError(f"reports must be a whole number of at least 1, got {reports!r}")
+    check_whole("reports", reports, 1)
     limits = limits or Limits()
     checked_prior = prior_of(prior, design, limits.rng, limits.priors)
     names, whole = design.schema.names, design.channel(design.schema.names)

@@ -212,11 +212,6 @@ def labels(survey: Published, name: str) -> dict[str, str]:
     }
 
 
-def all_labels(survey: Published) -> dict[str, dict[str, str]]:
-    """The texts of the categories of all attributes."""
-    return {name: labels(survey, name) for name in survey.design.schema.names}
-
-
 def question_texts(survey: Published) -> dict[str, str]:
     """What is asked for each attribute, in the survey's first language."""
     return survey.survey.attribute_texts(survey.survey.languages[0])

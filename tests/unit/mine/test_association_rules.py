@@ -165,7 +165,7 @@ def test_an_estimated_share_outside_0_and_1_is_read_as_the_nearest_share() -> No
     prior = prior_of(None, MASK)
     assert known_conditions(rules_from_json(json.dumps([item])), MASK, prior) == {"butter": 0}
     read = rules_from_json(json.dumps([item | {"conditions_support": "much"}]))
-    with pytest.raises(DataError, match="rule 1: support must lie between 0 and 1, got much"):
+    with pytest.raises(DataError, match="rule 1: conditions_support must be a number"):
         known_conditions(read, MASK, prior)
 
 

@@ -274,7 +274,7 @@ def test_a_plan_can_be_written_as_a_frame_as_json_and_as_a_figure() -> None:
         ({}, "give n, or what it must reach"),
         ({"width": 0}, "infinitely many respondents"),
         ({"width": 0.6}, "between 0 and 0.5"),
-        ({"n": 0}, "whole number of respondents from 1"),
+        ({"n": 0}, "number of respondents, must be a whole number from 1"),
         ({"n": 100, "width": 0.03}, "nothing is left to solve for"),
         ({"n": 100, "prevalence": 1.2}, "must lie between 0 and 1, got 1.2"),
         ({"n": 100, "prevalence": [0.5, 0.6]}, "2 shares that sum to 1"),

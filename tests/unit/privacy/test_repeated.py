@@ -116,7 +116,7 @@ def test_a_group_too_large_to_write_out_has_no_figure() -> None:
 
 @pytest.mark.parametrize("reports", [0, -1, 2.5, True, "2"])
 def test_a_number_of_reports_that_is_none_is_an_error(reports: object) -> None:
-    with pytest.raises(DataError, match="whole number of at least 1"):
+    with pytest.raises(DataError, match="whole number from 1 up"):
         repeated(DESIGN, reports)  # type: ignore[arg-type]
 
 

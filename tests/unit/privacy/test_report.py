@@ -220,7 +220,7 @@ def test_a_report_is_the_same_every_time() -> None:
     ("arguments", "error", "said"),
     [
         ({"rules": "A => B"}, DataError, "rules must be a list"),
-        ({"repeats": 0}, DataError, "at least 1"),
+        ({"repeats": 0}, DataError, "from 1 up"),
         ({"limits": Limits(level=1.0)}, DataError, "level"),
     ],
 )
@@ -274,7 +274,7 @@ def test_a_comparison_is_values_a_table_and_a_figure() -> None:
         found.curve("related", 1, "mse")
     with pytest.raises(DataError, match="'related' with 9 groups was not compared"):
         found.curve("related", 9, "pse")
-    with pytest.raises(DataError, match="groups must be whole numbers"):
+    with pytest.raises(DataError, match="groups must be a whole number"):
         compare_schemes(PEOPLE, groups=(0,))
 
 
