@@ -74,21 +74,19 @@ class SignedRecords:
         """Whether some copies are drawn."""
         return any(kernel.random for kernels in self.groups for kernel in kernels)
 
-    @cached_property
-    def _choices(self) -> list[tuple[Kernels, float]]:
-        """One kernel per group, with its share of the weight: repeated draws share one weight."""
+    def of(self, reported: Codes, rng: np.random.Generator) -> Iterator[tuple[Codes, Array]]:
+        """Batches of (copies x records x attributes, weights of copies x records).
+
+        Repeated draws of one choice of kernels share its weight.
+        """
         choices = []
         for kernels in product(*self.groups):
             repeats = self.draws if any(kernel.random for kernel in kernels) else 1
             choices += [(kernels, 1 / repeats)] * repeats
-        return choices
-
-    def of(self, reported: Codes, rng: np.random.Generator) -> Iterator[tuple[Codes, Array]]:
-        """Batches of (copies x records x attributes, weights of copies x records)."""
         n = len(reported)
         step = max(1, COPY_BLOCK // n)
-        for start in range(0, len(self._choices), step):
-            chosen = self._choices[start : start + step]
+        for start in range(0, len(choices), step):
+            chosen = choices[start : start + step]
             shape = (len(chosen), n, len(self.design.schema))
             copies = np.empty(shape, code_type(self.design.schema))
             weights = np.empty(shape[:2])
@@ -105,16 +103,13 @@ class SignedRecords:
         Records of one pattern must not share their draws, or they would not be independent. A
         sample comes with a row per record if some are drawn.
         """
-        if not self.random or table.sample is not None:
-            for start in range(0, len(table), size):
-                block = slice(start, start + size)
-                yield table.patterns[block], table.counts[block].astype(np.float64)
-            return
-        ends = np.cumsum(table.counts)
-        for start in range(0, table.n_records, size):
-            records = np.arange(start, min(start + size, table.n_records))
-            rows = np.searchsorted(ends, records, side="right")
-            yield table.patterns[rows], np.ones(len(rows))
+        rows, counts = np.arange(len(table)), table.counts.astype(np.float64)
+        if self.random and table.sample is None:
+            rows = np.repeat(rows, table.counts)
+            counts = np.ones(len(rows))
+        for start in range(0, len(rows), size):
+            block = slice(start, start + size)
+            yield table.patterns[rows[block]], counts[block]
 
 
 def signed_records(design: Design, table: PatternTable, draws: int) -> SignedRecords:
