@@ -154,10 +154,8 @@ class FrequentSets:
         if length == 0:
             return np.zeros(len(sets), np.intp)
         keys, sought = self._keys[length - 1], self._key(sets)
-        if not len(keys):
-            return np.full(len(sets), -1, np.intp)
-        places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-        return np.where(keys[places] == sought, places, -1)
+        places = np.searchsorted(keys, sought)
+        return np.where(np.append(keys, -2)[places] == sought, places, -1)
 
     def candidates(self) -> Index:
         """The sets of the next level all of whose subsets were kept."""

@@ -196,11 +196,11 @@ def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> Compa
     if fitted or not (variance > 0).any():
         return ComparedTable(names, distance, 0.0, 1.0, False)
     scale = np.divide(1, np.sqrt(variance), out=np.zeros_like(gap), where=variance > 0)
-    p_value = _tail(
-        float(((gap * scale) ** 2).sum()),
-        noise * np.outer(scale, scale),
-        _few_records(expected[expected > 0], n),
-    )
+    likely = expected[expected > 0]
+    # By how much few records per cell raise the variance of Pearson's statistic.
+    few = float((1 / likely).sum()) - len(likely) ** 2 - 2 * len(likely) + 2
+    statistic = float(((gap * scale) ** 2).sum())
+    p_value = _tail(statistic, noise * np.outer(scale, scale), max(few / n, 0.0))
     return ComparedTable(names, distance, by_noise, p_value, True)
 
 
@@ -228,12 +228,6 @@ def _noise(errors: ReportErrors, units: Units, part: TreePart, allowed: Sequence
         blocks.append((weights - own, counts))
     _, covariance, used, _ = mean_and_covariance(blocks)
     return np.asarray(covariance * used / reports.n_records)
-
-
-def _few_records(expected: Array, n: int) -> float:
-    """By how much few records per cell raise the variance of Pearson's statistic."""
-    cells = len(expected)
-    return max((float((1 / expected).sum()) - cells**2 - 2 * cells + 2) / n, 0.0)
 
 
 def _tail(statistic: float, noise: Array, more: float) -> float:

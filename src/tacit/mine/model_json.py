@@ -33,7 +33,7 @@ from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, node
 from tacit.models.dependence_tree import TreeEdge
 from tacit.models.naive_bayes import BayesParameters
 from tacit.models.tree_distribution import ROOT, TreeDistribution
-from tacit.output.json_documents import DocumentFormat, read_document
+from tacit.output.json_documents import DocumentFormat, read_document, reading
 from tacit.reconstruction import Estimate
 
 Model = Miner | LatentClass | ChowLiuTree
@@ -59,7 +59,7 @@ def model_to_json(model: Model) -> str:
 def model_from_json(text: str) -> Model:
     """The model that `model_to_json` wrote, with its design's fingerprint."""
     content = read_document(text, *(kind.format for kind in _KINDS))
-    try:
+    with reading("model file"):
         schema = Schema.from_dict({"attributes": content["attributes"]})
         n_records, design = content["n_records"], content["design"]
         if type(n_records) is not int or n_records < 1:
@@ -72,9 +72,6 @@ def model_from_json(text: str) -> Model:
             target = schema[content["target"]]
             model.set_fitted(schema.without(target.name), np.array(target.categories), design)
         return model
-    except (TacitError, KeyError, TypeError, ValueError, AttributeError) as error:
-        name = "" if isinstance(error, TacitError) else f"{type(error).__name__}: "
-        raise FileError(f"not a model file: {name}{error}") from None
 
 
 def _dumped(value: object) -> str:
@@ -83,9 +80,8 @@ def _dumped(value: object) -> str:
 
 def _known(errors: Array) -> Any:
     """Numbers that are not known are null."""
-    if errors.ndim > 1:
-        return [_known(row) for row in errors]
-    return [None if math.isnan(error) else error for error in errors.tolist()]
+    null: Any = None
+    return np.where(np.isnan(errors), null, errors).tolist()
 
 
 def _stderr(values: Any, shape: tuple[int, ...], otherwise: str) -> Array:

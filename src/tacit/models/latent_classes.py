@@ -20,14 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import product
 from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Index, row_products
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
 from tacit.models.naive_bayes import CHUNK, ConditionalModel, GroupBlocks, Tables
@@ -52,9 +52,7 @@ class LatentClasses:
     def joint(self, attributes: Sequence[int] | None = None) -> Array:
         """The joint table of some attributes, of all if None: one axis per attribute."""
         chosen = self.tables if attributes is None else [self.tables[a] for a in attributes]
-        rows: Array = self.shares[:, None]
-        for table in chosen[:-1]:
-            rows = (rows[:, :, None] * table[:, None, :]).reshape(len(rows), -1)
+        rows = reduce(row_products, chosen[:-1], self.shares[:, None])
         return np.asarray(rows.T @ chosen[-1]).reshape([table.shape[1] for table in chosen])
 
     def draws(self, n: int, rng: np.random.Generator) -> Index:
