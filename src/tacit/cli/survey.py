@@ -539,7 +539,9 @@ def _render_check(file: Path, survey: surveys.Survey, planned: tuple[surveys.Wid
 
 def _waves(survey: surveys.Survey) -> tuple[str, ...]:
     """What all waves together reveal; those sentences that follow are about one."""
-    from tacit.survey.published import waves_sentence  # checks survey files, which loads slowly
+    from tacit.survey.disclosure_bound import (
+        waves_sentence,  # checks survey files, which loads slowly
+    )
 
     return () if survey.waves is None else (waves_sentence(survey.design, survey.waves),)
 

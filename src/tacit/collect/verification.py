@@ -16,7 +16,8 @@ from tacit.collect import http
 from tacit.collect.page import BASE, FILES, HTML, integrity, manifest
 from tacit.errors import ServiceError, TacitError
 from tacit.survey import Published
-from tacit.survey.published import SLUG_LETTERS, understates
+from tacit.survey.disclosure_bound import understates
+from tacit.survey.published import SLUG_LETTERS
 
 _ADDRESS = re.compile(
     rf"(https?://[^/?#]+(?:/[^?#]*)?/s/)([0-9a-f]{{{SLUG_LETTERS}}})/?", re.IGNORECASE

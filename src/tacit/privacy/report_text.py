@@ -276,7 +276,7 @@ def sentences(report: Report) -> tuple[str, ...]:
     said = [_attribute(report, name) for name in report.design.schema.names]
     number = len(said)
     if report.repeated is not None:
-        from tacit.survey.published import waves_sentence  # slow to import
+        from tacit.survey.disclosure_bound import waves_sentence  # slow to import
 
         said.insert(0, waves_sentence(report.design, report.repeated.reports))
     if number > 1:

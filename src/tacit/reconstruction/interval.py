@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.core.arrays import TINY, Array, Index, Mask
-from tacit.core.channel.weights import EventMoments
+from tacit.core.channel.event_moments import EventMoments
 from tacit.errors import DataError
 
 #: Probabilities this close to 0 or 1 are not divided by.

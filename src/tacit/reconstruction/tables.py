@@ -22,8 +22,8 @@ import numpy as np
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel import Channel
 from tacit.core.channel.channel import moments_of
+from tacit.core.channel.event_moments import EventMoments
 from tacit.core.channel.linear_maps import Dense, Linear
-from tacit.core.channel.weights import EventMoments
 from tacit.core.conditions import impossible_cells, linked_parts
 from tacit.core.design import Axes, Design, Factor, ProductChannel, apply, arranged
 from tacit.core.schema import Attribute, Schema

@@ -14,7 +14,7 @@ from tacit.studio.disclosure import SMALLEST_GROUP
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.results import QuestionResult, group_warnings, question_results
 from tacit.survey import Published
-from tacit.survey.published import worst_guesses
+from tacit.survey.disclosure_bound import worst_guesses
 
 #: More bars than this are joined: days to weeks, weeks to four weeks.
 _MOST_BARS = 62

@@ -17,8 +17,8 @@ from tacit.studio.overview import privacy
 from tacit.studio.release import next_release_at
 from tacit.studio.site import PageRoute, PageVisit, Right, has_right
 from tacit.survey import Published, widths
+from tacit.survey.disclosure_bound import waves_sentence
 from tacit.survey.fields import text_in
-from tacit.survey.published import waves_sentence
 
 #: Numbers of respondents whose precision is shown, besides the quota.
 RESPONDENTS = (400, 1_000, 2_500)

@@ -24,7 +24,7 @@ from statistics import NormalDist
 import numpy as np
 
 from tacit.core.arrays import Array
-from tacit.core.channel.weights import EventMoments
+from tacit.core.channel.event_moments import EventMoments
 from tacit.core.design import Design
 from tacit.errors import DataError
 

@@ -11,7 +11,7 @@ from tacit import Design
 from tacit.core.bounds import DesignReports
 from tacit.errors import FileError
 from tacit.survey import Published, example, publish, read_published, survey_from_text
-from tacit.survey.published import understates
+from tacit.survey.disclosure_bound import understates
 
 SURVEY = survey_from_text(example())
 

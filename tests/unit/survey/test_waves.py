@@ -17,7 +17,7 @@ from tacit.core.design import Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import SurveyError
 from tacit.survey import Published, survey_from_dict
-from tacit.survey.published import disclosure_bound, understates, waves_sentence
+from tacit.survey.disclosure_bound import disclosure_bound, understates, waves_sentence
 
 #: SHA-256 of the survey below as it was published before surveys could have waves.
 BEFORE = "97c16621a4b8850d673d50994afdda036e67a0f26a1a638fa432b8e51f277a3f"

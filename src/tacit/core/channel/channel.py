@@ -22,6 +22,7 @@ import numpy as np
 
 from tacit.core.arrays import Array, Index
 from tacit.core.channel import linear_maps, weights
+from tacit.core.channel.event_moments import EventMoments
 from tacit.core.channel.kernels import (
     Mixture,
     Step,
@@ -32,7 +33,7 @@ from tacit.core.channel.kernels import (
 )
 from tacit.core.channel.linear_maps import Agreement, Dense, DiagonalPlusOuter, Linear, Mirror
 from tacit.core.channel.numbers import Distribution, Probabilities, log_up
-from tacit.core.channel.weights import Axes, EventMoments, GroupWeights, SignedKernel
+from tacit.core.channel.weights import Axes, GroupWeights, SignedKernel
 
 
 class LocallyPrivate(ABC):

@@ -41,13 +41,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import accumulate, product, repeat
+from itertools import accumulate, repeat
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tacit.core.arrays import Array, Codes, Index, Mask, row_products
+from tacit.core.channel.event_moments import EventMoments
 from tacit.core.channel.linear_maps import along_axes
 from tacit.core.channel.numbers import Distribution
 from tacit.core.exact_draws import Draws, source_of
@@ -56,8 +57,6 @@ from tacit.errors import DataError
 States = npt.NDArray[np.signedinteger[Any]]
 #: Columns of records.
 Axes = tuple[int, ...]
-#: The least and the largest value, of one event or of each cell.
-Range = tuple[Array | float, Array | float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,42 +117,6 @@ class Events:
     def take(self, rows: Index | slice) -> Events:
         """Some of the events, none of them parted."""
         return Events(self.sizes, self.allowed[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class EventMoments:
-    """Least and largest E[g^k | true answers] over the answers inside and outside an event.
-
-    g is the weight of a report for the event, k a power. Intervals need them to know the variance
-    under a hypothesis, not only at the estimate. The cells of a table are events too: then there
-    are arrays with an entry per cell.
-    """
-
-    inside: Range
-    outside: Range
-
-    def __mul__(self, other: EventMoments) -> EventMoments:
-        """Those of joint events; outside is where at least one group is outside its own event."""
-        apart = [(self.inside, other.outside), (self.outside, other.inside)]
-        return EventMoments(
-            _extremes([(self.inside, other.inside)]),
-            _extremes([*apart, (self.outside, other.outside)]),
-        )
-
-    @property
-    def undisguised(self) -> bool:
-        """Whether a report is in the event if and only if the true answers are."""
-        always = all(np.all(values == 1) for values in self.inside)
-        return always and all(np.all(values == 0) for values in self.outside)
-
-
-def _extremes(pairs: Sequence[tuple[Range, Range]]) -> Range:
-    """Least and largest products; moments of odd powers may be negative."""
-    products = (np.multiply.outer(a, b) for pair in pairs for a, b in product(*pair))
-    low = high = next(products)
-    for values in products:
-        low, high = np.minimum(low, values), np.maximum(high, values)
-    return low, high
 
 
 @dataclass(frozen=True, eq=False)
