@@ -18,7 +18,7 @@ from tacit.regression import logit
 from tacit.studio.recoding import recoded
 from tacit.studio.record_files import LabelledRecords
 from tacit.studio.regression_code import r_code
-from tacit.studio.regressions import RegressionRequest, request_of_form
+from tacit.studio.regression_request import RegressionRequest, request_of_form
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 from tests.peers.test_r_script import rscript

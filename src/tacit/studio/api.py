@@ -18,7 +18,8 @@ from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.recoding import recodings_of_form
-from tacit.studio.regressions import regression, request_of_form
+from tacit.studio.regression_request import request_of_form
+from tacit.studio.regressions import regression
 from tacit.studio.release import next_release_at
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published

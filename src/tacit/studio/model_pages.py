@@ -19,7 +19,6 @@ from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP
 from tacit.studio.models import CRITERIA, KINDS, ModelRequest, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.release import Release
-from tacit.studio.results import question_texts
 from tacit.studio.site import NOT_FOUND, PageRoute, PageVisit, RefusalError
 from tacit.survey import Published
 
@@ -49,7 +48,7 @@ def show_models(visit: PageVisit) -> Response:
         **visit.survey_values() | {"release": visit.studio.releases.comparable(visit.survey)},
         models=seen_models(visit),
         later=AT_CLOSING,
-        texts=question_texts(visit.survey),
+        texts=visit.survey.question_texts,
         kinds=KINDS,
         criteria=CRITERIA,
     )
@@ -209,7 +208,7 @@ def _shown(visit: PageVisit, model: StoredModel) -> dict[str, Any]:
         "model": model,
         "picture": None if picture is None else tree_picture(picture),
         "smallest": SMALLEST_GROUP,
-        "text": question_texts(visit.survey).get(request.target, ""),
+        "text": visit.survey.question_texts.get(request.target, ""),
         "profiles": _by_answer(content["summary"]) if request.kind == "clusters" else [],
         "epsilon": None if epsilon is None else rounding.epsilon(epsilon),
         "known": KNOWN,

@@ -24,7 +24,6 @@ from tacit.core.imports import optional_imports
 from tacit.output.number_text import number_of
 from tacit.output.table import Table, safe_cell
 from tacit.studio.design_text import design_sentences
-from tacit.studio.results import question_of, question_texts
 from tacit.survey import Published
 
 #: Suffixes of files that always have labels.
@@ -132,14 +131,14 @@ def labelled_variables(survey: Published) -> list[LabelledVariable]:
     """The columns of the reported records of a survey."""
     reported = survey.design.reported
     short = statistics_names(reported.names)
-    texts = question_texts(survey)
+    texts = survey.question_texts
     language = survey.survey.languages[0]
     joint = {"+".join(group.attributes): group.attributes for group in survey.design.groups}
 
     variables = []
     for attribute, name in zip(reported, short, strict=True):
         names = joint.get(attribute.name, (attribute.name,))
-        question = question_of(survey, names[0])
+        question = survey.question_of(names[0])
         categories = tuple(map(str, attribute.categories))
         labels = attribute.aliases or tuple(
             survey.survey.label(question, category, language) for category in categories

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from tacit.output.table import safe_cell
 from tacit.studio.record_files import number_list, r_list, r_records, r_text
-from tacit.studio.regressions import RegressionRequest
+from tacit.studio.regression_request import RegressionRequest
 from tacit.survey import Published
 
 #: Entries of a matrix that R code may have.

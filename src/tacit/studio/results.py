@@ -110,12 +110,12 @@ def result_scale(release: Release) -> Scale:
 
 def hidden_questions(release: Release) -> list[tuple[str, str]]:
     """The texts of the questions that are not shown, and why."""
-    texts = question_texts(release.survey).items()
+    texts = release.survey.question_texts.items()
     return [(text, why) for name, text in texts if (why := why_hidden(release, name)) is not None]
 
 
 def _results(release: Release) -> Iterator[QuestionResult]:
-    for name, text in question_texts(release.survey).items():
+    for name, text in release.survey.question_texts.items():
         if why_hidden(release, name) is None:
             whole = _result(release, name, text)
             yield whole
@@ -150,7 +150,7 @@ def _asked(release: Release, whole: QuestionResult) -> list[QuestionResult]:
 def _categories(
     release: Release, name: str, estimate: Estimate, reported: Sequence[float | None]
 ) -> tuple[CategoryResult, ...]:
-    texts = labels(release.survey, name)
+    texts = release.survey.labels(name)
     numbers = (np.ravel(part).tolist() for part in (estimate.value, *estimate.interval()))
     rows = zip(estimate.cells(), *numbers, reported, strict=True)
     return tuple(CategoryResult(texts[str(label)], *row) for (label,), *row in rows)
@@ -202,21 +202,6 @@ def _possible(shares: Array) -> Array:
     return np.asarray(clipped / clipped.sum())
 
 
-def labels(survey: Published, name: str) -> dict[str, str]:
-    """The texts of an attribute's categories in the survey's first language."""
-    language = survey.survey.languages[0]
-    question = question_of(survey, name)
-    return {
-        str(category): survey.survey.label(question, str(category), language)
-        for category in survey.design.schema[name].categories
-    }
-
-
-def question_texts(survey: Published) -> dict[str, str]:
-    """What is asked for each attribute, in the survey's first language."""
-    return survey.survey.attribute_texts(survey.survey.languages[0])
-
-
 def _result(release: Release, name: str, text: str) -> QuestionResult:
     estimate = _estimates(release).table([name])
     categories = _categories(release, name, estimate, _reported(release, name))
@@ -242,12 +227,6 @@ def _reported(release: Release, name: str) -> list[float | None]:
         return [None] * true.size
     counts = release.counts.complete([name]).marginal([name])
     return [float(share) for share in counts / max(1, counts.sum())]
-
-
-def question_of(survey: Published, name: str) -> Any:
-    """The question of an attribute."""
-    questions = survey.survey.questions
-    return next(q for q in questions if name in [attribute.name for attribute in q.attributes])
 
 
 def waiting_text(release: Release | None, records: int) -> str:
@@ -293,7 +272,7 @@ def group_warnings(release: Release) -> list[str]:
 
 
 def _group_warnings(release: Release) -> Iterator[str]:
-    texts = question_texts(release.survey)
+    texts = release.survey.question_texts
     for group in release.survey.design.groups:
         if _joint_misfit(release, group):
             listed = "; ".join(f"\u201c{texts[name]}\u201d" for name in group.attributes)

@@ -31,10 +31,11 @@ from tacit.studio.record_files import (
     stata_script,
 )
 from tacit.studio.regression_code import python_code, r_code
-from tacit.studio.regressions import KINDS, regression, request_of_form
+from tacit.studio.regression_request import KINDS, request_of_form
+from tacit.studio.regressions import regression
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import question_chart, survey_report, survey_report_pdf
-from tacit.studio.results import labels, question_results, question_texts
+from tacit.studio.results import question_results
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 from tacit.survey.fields import text_in
@@ -265,7 +266,7 @@ def released(visit: PageVisit) -> Release:
 def show_compare(visit: PageVisit) -> Response:
     """Answers to one question in the groups of another, also within the layers of a third."""
     values = visit.survey_values()
-    texts, release = question_texts(visit.survey), visit.studio.releases.comparable(visit.survey)
+    texts, release = visit.survey.question_texts, visit.studio.releases.comparable(visit.survey)
     chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
     values |= {
         **chosen,
@@ -281,7 +282,7 @@ def show_compare(visit: PageVisit) -> Response:
         if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
-        words = {name: labels(visit.survey, name) for name in (chosen["row"], *by) if name in texts}
+        words = {name: visit.survey.labels(name) for name in (chosen["row"], *by) if name in texts}
         fields = visit.request.query_params
         recodings = recodings_of_form(visit.survey.design.schema, words, fields, words)
         reference = fields.get("reference") or None
@@ -326,11 +327,11 @@ def show_regression(visit: PageVisit) -> Response:
         "later": AT_CLOSING,
         "fields": fields,
         "chosen": chosen,
-        "texts": question_texts(visit.survey),
+        "texts": visit.survey.question_texts,
         "usable": usable,
         "kinds": KINDS.items(),
         "hidden_answers": {name for name in usable if design.group_of(name).disguised},
-        "words": {name: labels(visit.survey, name) for name in usable},
+        "words": {name: visit.survey.labels(name) for name in usable},
         "people": {} if release is None else {name: group_sizes(release, name) for name in usable},
         "fit": None,
         "problem": None,

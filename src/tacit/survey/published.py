@@ -94,6 +94,25 @@ class Published:
         """The survey's title in its first language."""
         return text_in(self.survey.title, self.survey.languages[0])
 
+    @property
+    def question_texts(self) -> dict[str, str]:
+        """What is asked for each attribute, in the survey's first language."""
+        return self.survey.attribute_texts(self.survey.languages[0])
+
+    def question_of(self, name: str) -> Any:
+        """The question of an attribute."""
+        questions = self.survey.questions
+        return next(q for q in questions if name in [a.name for a in q.attributes])
+
+    def labels(self, name: str) -> dict[str, str]:
+        """The texts of an attribute's categories in the survey's first language."""
+        language = self.survey.languages[0]
+        question = self.question_of(name)
+        return {
+            str(category): self.survey.label(question, str(category), language)
+            for category in self.design.schema[name].categories
+        }
+
     @classmethod
     def from_json(cls, text: str) -> Published:
         """Read a published survey; refused if any part has changed since."""

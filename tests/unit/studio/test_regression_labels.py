@@ -11,7 +11,8 @@ from tacit import disguise
 from tacit.records import count_reported
 from tacit.regression import Factors
 from tacit.studio.regression_code import python_code
-from tacit.studio.regressions import regression, request_of_form
+from tacit.studio.regression_request import request_of_form
+from tacit.studio.regressions import regression
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
 

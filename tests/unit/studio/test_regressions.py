@@ -18,7 +18,8 @@ from tacit.studio.accounts import Role
 from tacit.studio.disclosure import SMALLEST_GROUP, sampled_release
 from tacit.studio.recoding import recoded
 from tacit.studio.regression_code import python_code
-from tacit.studio.regressions import Regression, regression, request_of_form
+from tacit.studio.regression_request import request_of_form
+from tacit.studio.regressions import Regression, regression
 from tacit.studio.release import Release
 from tests.support.studio import reports, survey, tried
 
