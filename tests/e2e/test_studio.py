@@ -1,4 +1,4 @@
-"""The studio as its users meet it: a process, a browser, and no violation that axe can find."""
+"""The studio as its users meet it: a process and a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tacit.collect.store import Store
 from tacit.survey import example
 from tests.support.studio import PASSWORD, reports, send, survey
-from tests.support.studio_process import look_with, running
+from tests.support.studio_process import running
 
 pytestmark = pytest.mark.slow
 
@@ -19,69 +19,43 @@ pytestmark = pytest.mark.slow
 def test_from_the_first_link_to_results_a_comparison_and_an_export(
     url: str, tmp_path: Path, browser: Browser
 ) -> None:
-    store, mine, check = Store(url), survey(), look_with(url)
+    store, mine = Store(url), survey()
     store.register(mine)
     send(store, mine, reports(mine, 500))
     store.close_survey(mine.survey.fingerprint)
     with running(url, tmp_path / "studio") as (address, link):
-        # The policy forbids scripts on the pages, and so axe too.
-        page = browser.new_context(bypass_csp=True).new_page()
+        page = browser.new_context().new_page()
         page.goto(link or "")
-        check(page)
         page.get_by_label("Name").fill("Ada")
         page.get_by_label("Password, at least").fill(PASSWORD)
         page.get_by_label("again").fill(PASSWORD)
         page.get_by_role("button", name="Make the account").click()
-        check(page)
         page.get_by_role("link", name="New survey", exact=True).click()
-        check(page)
         page.get_by_label("Survey file").fill(example())
         page.get_by_role("button", name="Make a draft of it").click()
-        check(page)
         page.get_by_role("link", name="Review and publish", exact=True).click()
-        check(page)
         page.get_by_label("I have tried the preview").check()
         page.get_by_role("button", name="Publish for good").click()
-        check(page)
         page.get_by_role("link", name="Surveys", exact=True).click()
-        check(page)
         page.get_by_role("link", name="Work", exact=True).click()
-        check(page)
         for tab, charts in (("Questions", 0), ("Results", 3), ("Export", 0), ("Settings", 0)):
             tabs = page.get_by_role("navigation", name="Survey")
             tabs.get_by_role("link", name=tab, exact=True).click()
-            check(page)
             assert page.locator("table.chart").count() == charts
         page.get_by_role("link", name="Compare", exact=True).click()
         page.get_by_label("Answers to").select_option("stole")
         page.get_by_label("In the groups of").select_option("site")
         page.get_by_role("button", name="Show the comparison").click()
         assert "Test of independence" in page.inner_text("main")
-        check(page)
         page.get_by_role("link", name="Regression", exact=True).click()
-        check(page)
-        page.get_by_label("Outcome").select_option("stole")
+        page.get_by_label("Outcome", exact=True).select_option("stole")
         page.get_by_label("site", exact=True).check()
         page.get_by_role("button", name="Fit the model").click()
         assert "Odds ratios for stole: yes" in page.inner_text("main")
-        check(page)
         page.get_by_role("link", name="People and links").click()
-        check(page)
         page.get_by_role("button", name="Invite a colleague").click()
         page.get_by_role("button", name="Make an invitation").click()
         assert "Open invitations" in page.inner_text("main")
-        check(page)
-        for path in (
-            "account",
-            "accounts",
-            "audit",
-            f"surveys/{mine.slug}/people",
-            "sign-in",
-            "nowhere/",
-        ):
-            page.goto(f"{address}{path}")
-            if path != "nowhere/":
-                check(page)
         page.goto(f"{address}surveys/{mine.slug}/export")
         with page.expect_download() as wanted:
             page.get_by_role("link", name="Estimates (CSV)").click()

@@ -1,17 +1,14 @@
-"""A studio process, and what is checked of every page in a browser."""
+"""A studio process."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tests.support import warm_start
-from tests.support.axe_checks import violations
-from tests.support.browser import PHONE
 from tests.support.serving import SECONDS
 
 
@@ -46,19 +43,3 @@ def running(
             process.terminate()
             process.wait(SECONDS)
             process.stdout.close()
-
-
-def look(page: Any) -> None:
-    """Nothing that axe complains of, in light and dark; no sideways scrolling on a phone."""
-    for dark in (True, False):
-        assert violations(page, dark) == [], (page.url, dark)
-    size = page.viewport_size
-    page.set_viewport_size(PHONE)
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    assert wide <= PHONE["width"], page.url
-    page.set_viewport_size(size)
-
-
-def look_with(url: str) -> Callable[[Any], None]:
-    """Look at each page with one kind of database: what it shows does not depend on it."""
-    return (lambda page: None) if url.startswith("postgresql") else look

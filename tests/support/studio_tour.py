@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page
 
 from tacit import disguise
 from tacit.collect.store import Response, Store, packed
+from tacit.core.arrays import Codes
 from tacit.survey import Published, example
 from tacit.survey.reader import survey_from_text
 from tests.support.browser import chromium
@@ -62,16 +63,20 @@ def study(title: str, terms: str = "", optional: str = "true") -> Published:
     return Published(survey_from_text(text, "survey.yaml"))
 
 
-def answered(store: Store, survey: Published, n: int, days: int, seed: int) -> None:
-    """Disguised answers of n people on some days; on the road and in pain go together."""
-    rng = np.random.default_rng(seed)
+def simulated(survey: Published, n: int, rng: np.random.Generator) -> Codes:
+    """Disguised answers of n people, of whom few work at another place."""
     site = rng.choice(4, n, p=[0.44, 0.36, 0.175, 0.025])
     pain = rng.random(n) < np.array([0.29, 0.54, 0.45, 0.4])[site]
     reason = np.where(pain, rng.choice(3, n, p=[0.5, 0.35, 0.15]), 3)
     columns = [site, rng.choice(3, n, p=[0.3, 0.4, 0.3]), rng.random(n) < 0.54, pain, reason]
     columns += [rng.choice(3, n, p=[0.6, 0.3, 0.1]), rng.random(n) < 0.15]
     true = np.stack(columns, axis=1).astype(np.uint8)
-    codes = disguise(true, survey.design, rng)
+    return disguise(true, survey.design, rng)
+
+
+def answered(store: Store, survey: Published, n: int, days: int, seed: int) -> None:
+    """Answers of n people on some days, with links if the survey needs them."""
+    codes = simulated(survey, n, np.random.default_rng(seed))
     fingerprint, reported = survey.survey.fingerprint, survey.design.reported
     invited = survey.survey.access == "invited"
     links = store.invite(fingerprint, n + 60)[:n] if invited else [None] * n
@@ -219,7 +224,7 @@ def _models(page: Page, base: str) -> Iterator[tuple[str, Page]]:
     for kind in ("tree", "naive_bayes", "rules", "clusters"):
         page.goto(base)
         page.get_by_label("Kind of model").select_option(kind)
-        page.get_by_label("Question to predict").select_option("pressure")
+        page.get_by_label("Question to predict").select_option("painkillers")
         page.get_by_role("button", name="Learn").click()
         page.get_by_role("heading", name="What publishing this model costs").wait_for()
         yield f"model-{kind}", page

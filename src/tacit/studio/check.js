@@ -15,17 +15,17 @@ function paragraph(text, kind) {
 
 function show(problems) {
   if (problems.length === 0) {
-    found.replaceChildren(paragraph("The text is correct.", "note"));
+    found.replaceChildren(paragraph("The text is correct.", "note plain"));
     return;
   }
   const list = document.createElement("ul");
   for (const problem of problems) {
     const item = document.createElement("li");
-    item.textContent = problem;
+    item.textContent = problem.replace(/^survey:/, "Line ");
     list.append(item);
   }
   const box = document.createElement("div");
-  box.className = "problem";
+  box.className = "note bad plain";
   box.append(paragraph("The text has problems:", ""), list);
   found.replaceChildren(box);
 }

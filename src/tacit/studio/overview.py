@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from datetime import date, timedelta
 from typing import Any
+from urllib.parse import quote
 
 from tacit.collect.store.values import SurveyState
 from tacit.output.number_text import number_of
@@ -130,6 +131,7 @@ def tasks(survey: Published, state: SurveyState, release: Release | None) -> lis
         text = f"No sign that people ignore the rules of chance ({questions})."
         fine.append(Task("check", "Answers fit the design", text))
     if not state.open:
+        urgent += _small_groups(results, release.counts.n_records, base)
         text = f"Groups with at least {SMALLEST_GROUP} people are shown."
         urgent.append(Task("todo", "Compare groups", text, "Compare", f"{base}/compare"))
         text = "Methods in words, a table and a figure per question."
@@ -143,6 +145,22 @@ def tasks(survey: Published, state: SurveyState, release: Release | None) -> lis
     if invited:
         fine.append(Task("check", "Every link works once", "Nobody can answer twice."))
     return urgent + fine
+
+
+def _small_groups(results: list[QuestionResult], n: int, base: str) -> Iterator[Task]:
+    """Answers that too few people gave to be compared, of at most two questions."""
+    rows = [result.attribute for result in results if result.disguised]
+    small = {
+        result.name: category.label
+        for result in results
+        if not result.disguised and not result.asked
+        for category in result.categories
+        if 0 < category.share * (n - result.missing) < SMALLEST_GROUP
+    }
+    for name, label in list(small.items())[:2] if rows else []:
+        text = f"“{label}” ({name}) has fewer than {SMALLEST_GROUP} people. Merge it to compare it."
+        path = f"{base}/compare?row={quote(rows[0])}&column={quote(name)}"
+        yield Task("warn", "A group is too small to show", text, "Merge", path)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,15 @@ def hint(name: str, explanation: str) -> str:
     return " ".join(filter(None, (explanation, KEY_HINTS.get(name))))
 
 
+def sentence(text: str) -> str:
+    """A text of the library as a sentence of a page.
+
+    >>> sentence("the tree has no split"), sentence("Is this right?")
+    ('The tree has no split.', 'Is this right?')
+    """
+    return text[:1].upper() + text[1:] + ("" if text[-1:] in ".!?)" else ".")
+
+
 def in_place(problem: str) -> str:
     """A problem of a draft, with the number of the question or group as the pages count them.
 
@@ -84,6 +93,7 @@ def page_templates() -> Environment:
     templates.globals |= {word.__name__: word for word in words}
     templates.filters |= {
         "in_place": in_place,
+        "sentence": sentence,
         "utc": utc_text,
         "percent": percent,
         "wrapped": wrapped,

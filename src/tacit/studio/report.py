@@ -14,7 +14,7 @@ from tacit.core.imports import optional_imports
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.studio import results
-from tacit.studio.design_text import design_sentences
+from tacit.studio.design_text import design_sentences, survey_meta
 from tacit.studio.release import Release
 from tacit.studio.results import CategoryResult, QuestionResult, result_notes
 
@@ -95,10 +95,12 @@ def _rendered(template: str, **values: Any) -> str:
 def report_values(release: Release) -> dict[str, Any]:
     """What a report says, in whatever format."""
     design, methods = design_sentences(release.survey.design), methods_sentences(release)
+    about = ", ".join(survey_meta(release.survey))
     return {
         "survey": release.survey,
         "language": release.survey.survey.languages[0],
         "records": release.counts.n_records,
+        "subtitle": f"{release.counts.n_records:,} records. {about}.",
         "design": design,
         "methods": methods,
         "references": references(release.survey.design, [*design, *methods]),
@@ -121,12 +123,12 @@ def survey_report_pdf(release: Release) -> bytes:
     content = {
         "title": values["survey"].title,
         "language": language[0] if language else "en",
-        "subtitle": f"{values['records']:,} records; {values['survey'].survey.terms}.",
         "warnings": [
             *values["warnings"],
             *(f"{result.name}: {result.misfit}" for result in questions if result.misfit),
         ],
-        **{name: values[name] for name in ("methods", "design", "references", "hidden")},
+        **{name: values[name] for name in ("subtitle", "methods", "design")},
+        **{name: values[name] for name in ("references", "hidden")},
         "results": [
             _question(result, values["records"]) | {"figure": question_chart(release, result)}
             for result in questions

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from starlette.responses import Response
 
+from tacit.core.design import Design
 from tacit.errors import DataError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.studio import results
@@ -21,6 +22,7 @@ from tacit.studio.design_text import DAY, survey_meta
 from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
 from tacit.studio.drafts import Draft
 from tacit.studio.group_tables import GroupTable, group_table
+from tacit.studio.merge_offers import MergeOffer, merge_offer
 from tacit.studio.overview import overview
 from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import (
@@ -268,17 +270,21 @@ def show_compare(visit: PageVisit) -> Response:
     values = visit.survey_values()
     texts, release = visit.survey.question_texts, visit.studio.releases.comparable(visit.survey)
     chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
+    asked = bool(chosen["column"] or chosen["layer"])
+    if not asked:
+        chosen |= _first_comparison(visit.survey.design, chosen["row"])
     values |= {
         **chosen,
         "texts": texts,
         "named": [(name, f"{name}: {text[:60]}") for name, text in texts.items()],
         "table": None,
+        "offer": None,
         "smallest": SMALLEST_GROUP,
         "newest": values["release"],
         "release": release,
         "later": AT_CLOSING,
     }
-    if release is not None and (chosen["column"] or chosen["layer"]):
+    if release is not None and asked:
         if not chosen["row"] or not chosen["column"]:
             raise DataError("choose a question for the answers and one for the groups")
         by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
@@ -301,9 +307,25 @@ def show_compare(visit: PageVisit) -> Response:
             "panels": compared_panels(table),
             "disguised": visit.survey.design.group_of(chosen["row"]).disguised,
             "scale": scale_for([cell.share or 0.0 for cell in table.cells], whole=True),
-            "difference_scale": scale_for(ends or [1.0], " points"),
+            "difference_scale": scale_for(ends or [1.0], ""),
         }
+        if table.hidden:
+            values |= _offered(visit, merge_offer(release, [*by, chosen["row"]], recodings))
     return visit.page("compare.html", **values)
+
+
+def _offered(visit: PageVisit, offer: MergeOffer | None) -> dict[str, Any]:
+    """Groups to merge, and the query of the same page with them merged."""
+    merged = offer and offer.fields(visit.request.query_params)
+    query = merged and visit.request.url.include_query_params(**merged).query
+    return {"offer": offer if query else None, "merged": query}
+
+
+def _first_comparison(design: Design, row: str) -> dict[str, str]:
+    """What a form begins with: a disguised question in the groups of one that is not."""
+    names = sorted(design.schema.names, key=lambda name: design.group_of(name).disguised)
+    row = row or next((n for n in names if design.group_of(n).disguised), names[0])
+    return {"row": row, "column": next((name for name in names if name != row), "")}
 
 
 def show_regression(visit: PageVisit) -> Response:
@@ -322,6 +344,7 @@ def show_regression(visit: PageVisit) -> Response:
     )
     chosen = [name for name in fields.getlist("with") if name != fields.get("outcome")]
     values |= {
+        "smallest": SMALLEST_GROUP,
         "newest": values["release"],
         "release": release,
         "later": AT_CLOSING,
@@ -335,8 +358,12 @@ def show_regression(visit: PageVisit) -> Response:
         "people": {} if release is None else {name: group_sizes(release, name) for name in usable},
         "fit": None,
         "problem": None,
+        "offer": None,
     }
-    status = 200
+    values["outcome"] = fields.get("outcome") or next(
+        (name for name in usable if name in values["hidden_answers"]), ""
+    )
+    status, request = 200, None
     if release is not None and fields.get("outcome"):
         try:
             words = values["words"]
@@ -344,6 +371,12 @@ def show_regression(visit: PageVisit) -> Response:
             fit = regression(release, request)
         except DataError as error:
             values["problem"], status = str(error), 400
+            if request is not None and {*request.names} <= {*usable}:
+                parts = {part.name: part for part in (request.outcome, *request.predictors)}
+                outcome = request.outcome.name
+                offers = (merge_offer(release, [name, outcome], parts) for name in chosen)
+                offer = next((one for one in offers if one and one.attribute.name != outcome), None)
+                values |= _offered(visit, offer)
         else:
             ends = [end for term in fit.terms for end in (term.low, term.high)]
             values |= {

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,9 +14,12 @@ from tacit.errors import DataError
 from tacit.records import PatternTable, count_codes
 from tacit.studio.disclosure import hidden_blocks, hidden_table
 from tacit.studio.group_tables import GroupTable, group_table
+from tacit.studio.merge_offers import merge_offer
 from tacit.studio.recoding import Recoding, recoding_of_form, recodings_of_form
 from tacit.studio.release import Release
 from tacit.survey import Published, survey_from_dict
+from tests.support.studio import send, tried
+from tests.support.studio_tour import simulated, study
 
 SURVEY = Published(
     survey_from_dict(
@@ -198,3 +205,52 @@ def test_a_merged_group_is_where_the_first_of_its_answers_was() -> None:
     assert recoding == Recoding(
         "site", (("in", ("office", "home")), ("road or abroad", ("road", "abroad")))
     )
+
+
+def test_the_groups_that_are_offered_are_those_that_are_hidden_and_are_shown_when_merged() -> None:
+    before = merged({})
+    offer = merge_offer(RELEASE, ["site", "stole"], {})
+    assert offer is not None
+    assert {*offer.labels} == {cell.group[0] for cell in before.cells if cell.hidden}
+    fields = offer.fields({})
+    assert fields is not None
+    assert merged(fields).hidden == 0 < before.hidden
+    assert (
+        merge_offer(RELEASE, ["site", "stole"], recodings_of_form(SCHEMA, ["site"], fields)) is None
+    )
+
+
+def test_an_offer_leaves_other_merged_groups_of_the_form_alone() -> None:
+    offer = merge_offer(RELEASE, ["site", "stole"], {})
+    assert offer is not None
+    codes = {offer.attribute.code(category) for category in offer.categories}
+    first, second = (code for code in range(4) if code not in codes)
+    assert offer.fields({f"site.{first}": "1"}) == {f"site.{code}": "2" for code in codes}
+    assert offer.fields({f"site.{first}": "1", f"site.{second}": "2"}) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("compare?row=painkillers&column=site", "on the road or another place"),
+        ("regression?outcome=painkillers&with=site", "Odds ratios for painkillers: yes"),
+    ],
+)
+def test_one_click_merges_the_groups_that_are_too_small(
+    page: str, shown: str, tmp_path: Path
+) -> None:
+    studio, finished = tried(tmp_path), study("Health", optional="false")
+    studio.store.register(finished)
+    send(studio.store, finished, simulated(finished, 598, np.random.default_rng(11)))
+    studio.store.close_survey(finished.survey.fingerprint)
+    client = studio.client(studio.account("root", administrator=True))
+    before = client.get(f"/surveys/{finished.slug}/{page}").text
+    assert "Some groups are too small to show" in before
+    assert shown not in before
+    (link,) = re.findall(r'href="([^"]+)" aria-label="Merge them', before)
+    after = client.get(unescape(link))
+    assert after.status_code == 200
+    assert shown in after.text
+    assert "Some groups are too small to show" not in after.text
+    studio.store.close()
