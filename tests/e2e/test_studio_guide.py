@@ -114,6 +114,8 @@ def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
     _figures_are_those_of_the_library(shown["studio-results"], found)
     _groups_are_those_of_the_library(shown["studio-comparison"], found)
     assert all(text in report for text in TEXTS.values())
+    shown_tables = (found.table(["painkillers"]), found.table(["painkillers"], given=["site"]))
+    assert walk.printed == "".join(f"{table}\n" for table in shown_tables)
     _estimates_are_near_the_truth(counts, found)
     _browsers_throw_as_promised(throws)
 

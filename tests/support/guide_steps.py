@@ -8,8 +8,8 @@ The vocabulary, in sentences with bold words, which are the words on the page:
     Tick **label**, Untick **label**    You see **text**
     Unfold **text**
 
-Bold words in other sentences must be on the page as well. Sentences that begin with Open, Wait or
-Close are left to the walk (guide_walk.py). A picture is taken where the guide shows it.
+Bold words in other sentences must be on the page as well. Sentences that begin with Open, Wait,
+Close or Run are left to the walk (guide_walk.py). A picture is taken where the guide shows it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WAYS = {
     "tick": rf"[Tt]ick {_BOLD.format('label')}",
     "see": _BOLD.format("label"),
     "picture": r"!\[[^\]]*\]\(screenshots/(?P<label>[\w-]+)\.png\)",
-    "outside": r"(?:^|(?<=\. ))(?P<label>(?:Open|Wait|Close) [^.`*]*)",
+    "outside": r"(?:^|(?<=\. ))(?P<label>(?:Open|Wait|Close|Run) [^.,`*]*)",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Page
 from tacit import Schema
 from tacit.core.arrays import Codes
 from tests.support.browser import PHONE, device
+from tests.support.doc_blocks import blocks, printed
 from tests.support.guide_steps import GuideStep, do, steps, target
 from tests.support.one_process import Both
 
@@ -152,6 +154,8 @@ class GuideWalk:
     options: dict[str, object] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     address: str = ""
+    #: What the code for a notebook prints.
+    printed: str = ""
 
     def __post_init__(self) -> None:
         context = device(self.browser, **({"viewport": WIDE} | self.options))
@@ -204,6 +208,14 @@ class GuideWalk:
             self.page.goto(self.files[-1].as_uri())
         elif told == "Close this tab":
             self.pages.pop().close()
+        elif told == "Run this code in a notebook":
+            (code,) = [
+                code for language, code in blocks("docs/studio-guide.md") if language == "python"
+            ]
+            token = self.page.locator("main code", has_text="tacit_").inner_text()
+            code = textwrap.dedent(code).replace("TOKEN", token)
+            code = code.replace("http://127.0.0.1:8001", self.running.studio)
+            self.printed = printed(code, self.files[-1].parent)
         elif told == "Wait for the answers":
             self.wait(self.address)
         else:
