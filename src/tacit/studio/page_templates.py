@@ -49,12 +49,14 @@ def hint(name: str, explanation: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text of the library as a sentence of a page.
+    """A text of the library as a sentence of a page; the name of a question stays as it is.
 
-    >>> sentence("the tree has no split"), sentence("Is this right?")
-    ('The tree has no split.', 'Is this right?')
+    >>> sentence("the tree has no split"), sentence("site: is it asked?")
+    ('The tree has no split.', 'site: is it asked?')
     """
-    return text[:1].upper() + text[1:] + ("" if text[-1:] in ".!?)" else ".")
+    if not text.split(" ", 1)[0].endswith(":"):
+        text = text[:1].upper() + text[1:]
+    return text if text[-1:] in ".!?)" else f"{text}."
 
 
 def in_place(problem: str) -> str:
