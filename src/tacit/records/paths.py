@@ -79,16 +79,13 @@ def check_parquet(path: Path) -> None:
 
 def check_columns(path: Path, names: list[str], schema: Schema, others: Sequence[str] = ()) -> None:
     """Raise if an attribute, or another column that is needed, has no column, or several."""
-    for name in others:
-        if names.count(name) != 1:
-            many = f"{names.count(name)} columns are named {name!r}; need one"
-            raise DataError(f"{path}: {many if name in names else unknown('column', name, names)}")
-    for name in schema.names:
+    for name in (*others, *schema.names):
         if name not in names:
             hint = unknown("column", name, names)
             if len(names) == 1 and ";" in names[0]:
                 hint += "; columns must be separated by commas"
-            raise DataError(f"{path}: there is no column for attribute {name!r}: {hint}")
+            needed = f"there is no column for attribute {name!r}: " if name in schema else ""
+            raise DataError(f"{path}: {needed}{hint}")
         if names.count(name) > 1:
             raise DataError(f"{path}: {names.count(name)} columns are named {name!r}; need one")
 
