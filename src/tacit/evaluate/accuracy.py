@@ -34,7 +34,7 @@ from tacit.reconstruction.estimate import Numbers, OnDemand, linear_estimate
 from tacit.reconstruction.events import ReportWeights, conditional_shares
 from tacit.reconstruction.hypotheses import design_fit
 from tacit.reconstruction.reconstruct import unweighted_patterns
-from tacit.reconstruction.sampling.sampled_records import Sampling, function_of
+from tacit.reconstruction.sampling import Sampling, function_of
 from tacit.records import PatternTable
 
 Predicted = npt.NDArray[np.intp]

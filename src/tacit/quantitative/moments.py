@@ -41,7 +41,7 @@ from tacit.quantitative.families import check_scrambling
 from tacit.quantitative.scrambling import Scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
-from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling, function_of
+from tacit.reconstruction.sampling import SampleData, Sampling, function_of
 from tacit.records.sample import SampleRows
 
 #: Skewness below this is rounding.

@@ -30,8 +30,7 @@ from tacit.reconstruction.hypotheses import (
     pearson,
 )
 from tacit.reconstruction.hypothesis_test import HypothesisTest, misfit
-from tacit.reconstruction.sampling.error_methods import linearised
-from tacit.reconstruction.sampling.sampled_records import Sampling, count_sampled
+from tacit.reconstruction.sampling import Sampling, count_sampled, linearised
 from tacit.reconstruction.tables import TableProblem, inversion, restricted
 from tacit.records import PatternTable, count_answers, count_reported, with_columns
 from tacit.records.sample import ErrorMethod
@@ -578,9 +577,8 @@ def reconstruct(
     check_design(design)
     columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    how = {"weights": weights, "strata": strata, "clusters": clusters, "fpc": fpc}
-    if any(argument is not None for argument in how.values()):
-        sampling = Sampling(**how, errors=errors)
+    sampling = Sampling(weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors)
+    if sampling:
         count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):

@@ -32,7 +32,7 @@ from tacit.errors import DataError
 from tacit.output.number_text import decimals, number_of
 from tacit.reconstruction import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
-from tacit.reconstruction.sampling.sampled_records import function_of
+from tacit.reconstruction.sampling import function_of
 from tacit.regression.coefficients import CoefficientTable
 from tacit.regression.maximum import check_collinear, solved
 from tacit.regression.problem import Pair, Regression, RegressionProblem

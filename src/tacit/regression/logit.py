@@ -27,7 +27,7 @@ from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.likelihood import most_likely
-from tacit.reconstruction.sampling.sampled_records import function_of
+from tacit.reconstruction.sampling import function_of
 from tacit.regression.coefficients import CoefficientTable, check_alpha
 from tacit.regression.likelihood import LogitModel, Multinomial, ProportionalOdds, ReportLikelihood
 from tacit.regression.maximum import Maximum, check_collinear, maximum, profile_end, unbounded_terms

@@ -22,7 +22,7 @@ from tacit.core.design import Design, ProductChannel, check_design
 from tacit.core.label_codes import absent_cells, decode, encode, with_no_answer
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, MissingAnswersError, unknown
-from tacit.reconstruction.sampling.sampled_records import SampleData, Sampling
+from tacit.reconstruction.sampling import SampleData, Sampling
 from tacit.reconstruction.tables import TableProblem
 from tacit.records import (
     Origin,
