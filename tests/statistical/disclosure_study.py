@@ -46,8 +46,8 @@ def outcomes(seed: int, kind: str | None = None) -> list[Outcome]:
     rng = np.random.default_rng(seed)
     found = assess(drawn.design, drawn.reported, rng, max_table=largest)
     singles, record = truth(drawn.table, drawn.design)
-    scopes = {name: (found.attributes[name], true) for name, true in singles.items()}
-    scopes["record"] = found.record, record
+    scopes = {name: (found.scopes[name,], true) for name, true in singles.items()}
+    scopes["record"] = found.scopes[drawn.design.schema.names], record
     return [_outcome(seed, drawn, scope, *pair) for scope, pair in scopes.items()]
 
 

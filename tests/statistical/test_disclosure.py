@@ -186,12 +186,13 @@ def test_dependence_among_three_answers_is_not_missed_where_no_joint_table_fits(
     table = three_way(sizes, rng)
     reported = surveyed(table, design, 20_000, rng)
     found = assess(design, reported, rng, max_table=8)
+    whole = found.scopes[design.schema.names]
     assert not found.knowing_others  # no joint table was fitted
     singles, record = truth(table, design)
-    for held, true in [(found.record, record), (found.attributes["a2"], singles["a2"])]:
+    for held, true in [(whole, record), (found.scopes["a2",], singles["a2"])]:
         low, _ = held.figures.interval("map_privacy")
         assert 1 - low >= true.accuracy
-    assert not found.record.known("map_privacy")
+    assert not whole.known("map_privacy")
 
 
 def test_a_right_model_is_rarely_rejected_and_a_wrong_one_always() -> None:

@@ -248,7 +248,13 @@ class Square:
             proofs.append(exact.certificate)
             last = _best(polytope, limit, self._starts(problem, exact, last, rng))
             matrices.append(last)
-        self._carry_back(polytope, matrices, tell)
+        # From the least private on, start each once more from its neighbour.
+        for index in range(len(matrices) - 2, -1, -1):
+            tell(1 - 0.1 * (index + 1) / len(matrices))
+            limit = 1 - objectives.privacy(matrices[index], problem.p)
+            if limit < problem.cap * (1 - 1e-6):
+                tried = descend(polytope, matrices[index + 1], limit), matrices[index]
+                matrices[index] = min(tried, key=lambda m: objectives.trace(m, problem.p))
         if self.privacy is None:
             matrices = _dense(polytope, matrices)
         return SearchResult(tuple(matrices), tuple(proofs))
@@ -266,16 +272,6 @@ class Square:
             yield last
         for _ in range(self.starts):
             yield objectives.random_matrices(1, problem.p, rng)[0]
-
-    def _carry_back(self, polytope: Polytope, matrices: list[Array], tell: Progress) -> None:
-        """From the least private on, start each once more from its neighbour."""
-        p = polytope.problem.p
-        for index in range(len(matrices) - 2, -1, -1):
-            tell(1 - 0.1 * (index + 1) / len(matrices))
-            limit = 1 - objectives.privacy(matrices[index], p)
-            if limit < polytope.problem.cap * (1 - 1e-6):
-                tried = descend(polytope, matrices[index + 1], limit)
-                matrices[index] = min(tried, matrices[index], key=lambda m: objectives.trace(m, p))
 
 
 def _best(polytope: Polytope, accuracy: float, starts: Iterable[Array]) -> Array:

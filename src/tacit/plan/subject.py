@@ -71,7 +71,13 @@ def coin_family(given: Any, shares: Sequence[float], figure: str = EPSILON) -> C
     if not by_name or name not in OPEN_FAMILIES:
         raise DesignError(unknown("family", name or given, OPEN_FAMILIES))
     if name == OPTIMAL and figure == POSTERIOR:
-        return CoinFamily(name, _DELTAS, lambda j: optimal_coin(shares, delta=_delta(shares, j)))
+
+        def bounded(step: int) -> Coin:
+            # Between the largest share and 1, rounded up to six decimals.
+            delta = max(shares) + (1 - max(shares)) * step / _DELTAS
+            return optimal_coin(shares, delta=min(1.0, math.ceil(1e6 * delta) / 1e6))
+
+        return CoinFamily(name, _DELTAS, bounded)
     k = len(shares)
     alike = [Fraction(1, k)] * k
     makers: dict[str, tuple[int, Callable[[int], Coin]]] = {
@@ -96,12 +102,6 @@ def optimal_coin(
     from tacit.optimize import Exact, front  # SciPy's solvers are slow to start
 
     return front(list(shares), 1000, delta, epsilon, Exact(privacy=[0.0]))[0].coin()
-
-
-def _delta(shares: Sequence[float], step: int) -> float:
-    """A bound between the largest share and 1, rounded up to six decimals."""
-    largest = max(shares)
-    return min(1.0, math.ceil(1e6 * (largest + (1 - largest) * step / _DELTAS)) / 1e6)
 
 
 def _theta(step: int) -> Fraction:

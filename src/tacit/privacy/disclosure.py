@@ -41,7 +41,15 @@ from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.model_stack import FIRST, MIXTURE, NETWORK, SECOND, TableStack
 from tacit.privacy.moment_bound import QUANTILE, attribute_bound, record_bound
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import FIGURES, Figures, Risk, figures_of, sampled, stacked
+from tacit.privacy.risk import (
+    FIGURES,
+    Figures,
+    Risk,
+    figures_of,
+    risk_of_posteriors,
+    sampled,
+    stacked,
+)
 from tacit.records import PatternTable, Progress
 
 #: Joint tables of more cells than this are not built: latent classes and Monte Carlo instead.
@@ -92,23 +100,15 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Assessment:
-    """Every attribute, every group by its attributes, and the record.
+    """Every attribute, every group and the record, by their attributes.
 
     `knowing_others` is for one who also knows the other true answers; empty where no joint table
     was fitted.
     """
 
-    attributes: dict[str, Assessed]
-    groups: dict[tuple[str, ...], Assessed]
-    record: Assessed
+    scopes: dict[tuple[str, ...], Assessed]
     knowing_others: dict[str, Assessed]
     n_records: int
-
-    def of(self, names: tuple[str, ...]) -> Assessed:
-        """The scope of these attributes: one, those of a group, or all."""
-        if len(names) == 1:
-            return self.attributes[names[0]]
-        return self.groups.get(names, self.record)
 
 
 def assess(
@@ -143,27 +143,24 @@ def assess(
         unexplained = class_misfit(reports, classes[MIXTURE], rng)
     tell(1.0)
     assessed = _Scopes(models, bounds, floors, margins, _spreads(layout, margins), unexplained)
-    names = design.schema.names
     return Assessment(
-        {name: assessed.of((name,)) for name in names},
-        {group.factor.names: assessed.of(group.factor.names) for group in layout.groups},
-        assessed.of(names),
+        {names: assessed.of(names) for names in _scopes_of(design)},
         {name: assessed.knowing_others(name) for name in models.knowing_others},
         reports.n_records,
     )
+
+
+def _scopes_of(design: Design) -> list[tuple[str, ...]]:
+    """The attributes of every scope: one, those of a group, all."""
+    names, groups = design.schema.names, (group.attributes for group in design.groups)
+    return [*((name,) for name in names), *groups, names]
 
 
 def _nothing(design: Design, n_records: int) -> Assessment:
     """The assessment of too few records: anything is possible."""
     ends = np.repeat([[1.0, 0.0, 1.0]], len(FIGURES), axis=0)
     unknown = Assessed(_figures(ends, 1.0), _CERTAIN)
-    return Assessment(
-        dict.fromkeys(design.schema.names, unknown),
-        dict.fromkeys((group.attributes for group in design.groups), unknown),
-        unknown,
-        {},
-        n_records,
-    )
+    return Assessment(dict.fromkeys(_scopes_of(design), unknown), {}, n_records)
 
 
 def _margins(reports: UnitReports) -> Margins:
@@ -344,10 +341,8 @@ class Sample:
         size = self.layout.design.schema[name].size
         cells = np.einsum("nc,nck->nk", self.classes, self._given(unit), optimize=True)
         shares = cells @ np.eye(size)[categories]
-        prior = np.bincount(categories, self.model.shares @ self.model.tables[unit], size)
-        ratio = np.maximum(shares, TINY) / np.maximum(prior, TINY)
-        bits = (shares * np.log2(ratio)).sum(axis=1)
-        return _risk((shares**2).sum(axis=1), shares.max(axis=1), bits)
+        prior = self.model.shares @ self.model.tables[unit] @ np.eye(size)[categories]
+        return risk_of_posteriors(shares, prior, float(shares.max()), 0.0)
 
     def _given(self, unit: int) -> Array:
         """P(x_u | y_g, c): records by classes by cells."""
@@ -389,7 +384,8 @@ class Sample:
         units_of = [unit for group in groups for unit in group.units]
         prior = self._answered(units_of, self.true) @ self.model.shares
         bits = np.log2(np.maximum(truth, TINY) / np.maximum(prior, TINY))
-        return _risk(truth, best, bits)
+        # The worst posterior is the largest that was drawn.
+        return sampled((truth, best, bits), float(best.max()), 0.0, 0.0)
 
     def _answered(self, units: Sequence[int], true: Index) -> Array:
         """P(x | c) of given answers to these units: records by classes."""
@@ -448,11 +444,6 @@ class Sample:
             for x in (truth, replaced)
         ]
         guess[:] = np.where((scores[0] > scores[1])[:, None], truth, replaced)
-
-
-def _risk(drawn: Array, best: Array, bits: Array) -> Risk:
-    """From each drawn report; the worst posterior is the largest that was drawn."""
-    return sampled((drawn, best, bits), float(best.max()), 0.0, 0.0)
 
 
 def _likely(group: CoinGroup, codes: Index, true: Index) -> Array:

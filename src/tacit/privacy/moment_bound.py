@@ -125,7 +125,12 @@ def moments(
     reported: Index, weights: Array | Index, z: tuple[Index, list[int]], matrix: Array
 ) -> PairMoments:
     """Moments of q from pairs of people with equal z; `matrix` is the channel of `own`."""
-    rank = _ranks(*z)
+    codes, sizes = z
+    if math.prod(sizes) < 2**62:
+        keys = np.ravel_multi_index(tuple(codes.T), sizes) if sizes else np.zeros(len(codes))
+        rank = np.unique(keys, return_inverse=True)[1]
+    else:
+        rank = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
     people = np.bincount(rank, weights)
     many = people > 1
     safe = np.where(many, people, 2.0)
@@ -147,16 +152,6 @@ def moments(
         low.append(first - QUANTILE * error)
         high.append(first + QUANTILE * error)
     return PairMoments(np.array(second), np.clip(low, 0, 1), np.clip(high, 0, 1))
-
-
-def _ranks(codes: Index, sizes: list[int]) -> Index:
-    """The same number for records with the same codes."""
-    if not sizes:
-        return np.zeros(len(codes), np.intp)
-    if math.prod(sizes) < 2**62:
-        keys = np.ravel_multi_index(tuple(codes.T), sizes)
-        return np.asarray(np.unique(keys, return_inverse=True)[1])
-    return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1].ravel())
 
 
 def _largest(

@@ -28,7 +28,15 @@ from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor, check_design
 from tacit.output import rounding
 from tacit.privacy.prior import Prior, prior_of
-from tacit.privacy.risk import Figures, Risk, in_turn, joint_risk, sampled, slack_of, together
+from tacit.privacy.risk import (
+    Figures,
+    Risk,
+    in_turn,
+    joint_risk,
+    risk_of_posteriors,
+    slack_of,
+    together,
+)
 from tacit.privacy.scopes import PRIORS, Limits, bound_on_posterior, parts_of, safe_log
 
 #: Counts of reports times true cells that are enumerated.
@@ -128,7 +136,11 @@ class _RepeatedReports:
         """The risk of the joint answer of some attributes; None if too large."""
         if math.prod(math.prod(f.channel.true_shape) for f in self._factors) > MAX_DENSE:
             return None
-        labels = self._labels(target)
+        sizes = [self._prior.schema[name].size for name in self.names]
+        codes = dict(zip(self.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+        shape = [self._prior.schema[name].size for name in target]
+        # The joint category of the target's attributes in every true cell.
+        labels = np.ravel_multi_index([codes[name] for name in target], shape)
         slack = slack_of(64 * self._k + len(labels))
         ways = math.comb(len(self._matrix) + self._k - 1, self._k)
         if ways * len(labels) <= _MOST_ENTRIES:
@@ -136,15 +148,13 @@ class _RepeatedReports:
             joints = (self._several * prior for prior in self._table.T[:few])
             risks = [joint_risk(_merged(joint, labels).T[:, :, None], slack) for joint in joints]
         else:
-            risks = [self._drawn(*sample, labels, slack) for sample in self._shares]
+            epsilon = sum_up([factor.channel.epsilon for factor in self._factors] * self._k)
+            risks = []
+            for share, prior in self._shares:
+                (margin,) = _merged(prior[None], labels)
+                worst = bound_on_posterior(float(margin.max()), epsilon)
+                risks.append(risk_of_posteriors(_merged(share, labels), margin, worst, slack))
         return in_turn(risks, self._table.shape[1])
-
-    def _labels(self, target: tuple[str, ...]) -> Any:
-        """The joint category of the target's attributes in every true cell."""
-        sizes = [self._prior.schema[name].size for name in self.names]
-        codes = dict(zip(self.names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
-        shape = [self._prior.schema[name].size for name in target]
-        return np.ravel_multi_index([codes[name] for name in target], shape)
 
     @cached_property
     def _table(self) -> Array:
@@ -181,14 +191,6 @@ class _RepeatedReports:
             share = softmax(_log_chances(counts, matrix) + safe_log(prior), axis=1)
             samples.append((share, prior))
         return samples
-
-    def _drawn(self, share: Array, prior: Array, labels: Any, slack: float) -> Risk:
-        share, target_prior = _merged(share, labels), _merged(prior[None], labels)[0]
-        ratio = np.divide(share, target_prior, out=np.ones_like(share), where=share > 0)
-        seen = [(share**2).sum(1), share.max(1), (share * np.log2(ratio)).sum(1)]
-        epsilon = sum_up([factor.channel.epsilon for factor in self._factors] * self._k)
-        worst = bound_on_posterior(float(target_prior.max()), epsilon)
-        return sampled(seen, worst, float(target_prior.max()), slack)
 
 
 def compositions(total: int, parts: int) -> Index:

@@ -138,7 +138,7 @@ def with_dependence(scopes: Scopes, prior: Prior, assessment: Assessment | None)
     def of(scope: Scope) -> Scope:
         if assessment is None:
             return replace(scope, known=prior.ties_all)
-        assessed = assessment.of(scope.names)
+        assessed = assessment.scopes[scope.names]
         if not assessed.known("map_privacy"):
             return scope
         return replace(scope, from_record=assessed.figures, exact=False, known=True)
@@ -152,8 +152,8 @@ def _assessed(assessment: Assessment, scopes: Scopes) -> Disclosure:
     for name, scope in scopes.attributes.items():
         central, alone = scope.alone.central, scope.alone.accuracy
         alone = alone if central is None else 1 - central[1]
-        attributes[name] = _from_reports(assessment.of((name,)), alone)
-    record = _from_reports(assessment.record, 0.0)
+        attributes[name] = _from_reports(assessment.scopes[name,], alone)
+    record = _from_reports(assessment.scopes[scopes.record.names], 0.0)
     groups = tuple(map(_disclosed, scopes.groups))
     hidden = any(disclosed.accuracy is None for disclosed in (*attributes.values(), record))
     texts = [HIDDEN, MISSED] if hidden else [MISSED]

@@ -167,6 +167,13 @@ def sampled(draws: Iterable[Array], worst: float, largest_prior: float, slack: f
     return Risk(drawn, best, *ends, slack, variance)
 
 
+def risk_of_posteriors(shares: Array, prior: Array, worst: float, slack: float) -> Risk:
+    """The same from the posteriors that drawn reports lead to, a row each."""
+    ratio = np.divide(shares, prior, out=np.ones_like(shares), where=shares > 0)
+    draws = (shares**2).sum(axis=1), shares.max(axis=1), (shares * np.log2(ratio)).sum(axis=1)
+    return sampled(draws, worst, float(prior.max()), slack)
+
+
 def figures(matrix: Any, prior: Any) -> Figures:
     """The figures of one channel `matrix[reported, true]` and a prior over its true categories.
 

@@ -263,7 +263,9 @@ class _Sample:
             rows = np.flatnonzero(pattern.ravel() == number)
             draws[:, rows] = self._at(rows)._guessed(names, dict(zip(others, flags, strict=True)))
         margins = filter(None, (block.marginal(names) for block in self.blocks))
-        return self._risk(draws, math.prod(float(block.tables.max()) for block in margins))
+        largest = math.prod(float(block.tables.max()) for block in margins)
+        worst = bound_on_posterior(largest, self.epsilon)
+        return risk.sampled(draws, worst, largest, self._slack)
 
     def _guessed(self, names: Sequence[str], fixed: Mapping[int, bool]) -> tuple[Array, ...]:
         """How often guesses of these answers are right, drawn and best, and what reports tell.
@@ -322,10 +324,8 @@ class _Sample:
                 left = table[cell[:axis] + cell[axis + 1 :]]
                 share += scale[:, None] * left * self._others[name][code]
         share /= share.sum(axis=1, keepdims=True)
-        ratio = np.divide(share, prior, out=np.ones_like(share), where=share > 0)
-        bits = (share * np.log2(ratio)).sum(axis=1)
-        draws = np.stack([(share**2).sum(axis=1), share.max(axis=1), bits])
-        return self._risk(draws, float(prior.max()))
+        worst = bound_on_posterior(float(prior.max()), self.epsilon)
+        return risk.risk_of_posteriors(share, prior, worst, self._slack)
 
     @cached_property
     def _totals(self) -> dict[Flags, tuple[Array, Array]]:
@@ -383,10 +383,9 @@ class _Sample:
         """Where each draw is found in a table: its reports, or its truth for some attributes."""
         return tuple((self.true if name in true else self.reported)[name] for name in block.names)
 
-    def _risk(self, draws: Array, largest: float) -> Risk:
-        """Means over the reports, with the variances of the means."""
-        slack = slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
-        return risk.sampled(draws, bound_on_posterior(largest, self.epsilon), largest, slack)
+    @property
+    def _slack(self) -> float:
+        return slack_of(2 * sum(b.tables.size for b in self.blocks) + 64 * len(self.true))
 
 
 def draw_true(
