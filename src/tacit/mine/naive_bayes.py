@@ -178,10 +178,7 @@ class NaiveBayes(Miner):
             )
 
     def _fit_reported(self, patterns: PatternTable, design: Design, target: Attribute) -> None:
-        learnt = self.method(Reconstruction(patterns, design), target.name, self.alpha)
-        names = design.schema.without(target.name).names
-        tables = [learnt.tables[design.schema.index(name)] for name in names]
-        self.restore(replace(learnt, tables=tables))
+        self.restore(self.method(Reconstruction(patterns, design), target.name, self.alpha))
 
     def _fit_undisguised(
         self, X: npt.NDArray[Any], codes: npt.NDArray[Any], classes: npt.NDArray[Any]
@@ -213,17 +210,18 @@ class NaiveBayes(Miner):
 
     def prior(self) -> Estimate:
         """P(class) with its standard error; the interval is that of the unbiased estimate."""
-        design, target = self.design_and_target()
+        _, target = self.design_and_target()
         learnt, prior = self.parameters_, self.parameters_.prior
-        slope = np.diag(prior) - np.outer(prior, prior)
-        covariance = slope @ self._spread([target]) @ slope
-        attributes, name = (design.schema[target],), f"P({target})"
-        estimate = Estimate.of_covariance(
-            attributes, prior, covariance, learnt.n_records, learnt.method, name
-        )
         alone = learnt.prior_table
-        if alone is None:
-            return estimate
+        assert alone is not None
+        covariance = alone.covariance
+        if learnt.covariance_of is not None:
+            slope = np.diag(prior) - np.outer(prior, prior)
+            covariance = slope @ self._spread([target]) @ slope
+        axes, name = alone.attributes, f"P({target})"
+        estimate = Estimate.of_covariance(
+            axes, prior, covariance, learnt.n_records, learnt.method, name
+        )
         return replace(estimate, score_of=alone.score_of, fit_of=alone.fit_of)
 
     def log_odds(self, attribute: str) -> Estimate:
@@ -238,26 +236,26 @@ class NaiveBayes(Miner):
         table = np.exp(self.feature_log_prob_[features.index(attribute)])
         learnt, unused = self.parameters_, attribute in self.parameters_.unused
         value, slopes = log_odds(learnt.prior, table)
-        covariance = slopes @ self._spread([target, attribute]) @ slopes.T
-        axes, name = (design.schema[target], features[attribute]), f"log-odds of {target} by "
-        method = f"{learnt.method}, not used for prediction" if unused else learnt.method
         alone = PairLogOdds(learnt.pair_tables[attribute])
-        estimate = replace(
-            Estimate.of_covariance(
-                axes, value, covariance, learnt.n_records, method, name + attribute
-            ),
-            interval_of=alone.interval,
+        covariance = np.full(np.shape(slopes)[:1] * 2, np.nan)
+        if learnt.covariance_of is not None and not unused:
+            covariance = slopes @ self._spread([target, attribute]) @ slopes.T
+        if not np.isfinite(covariance).all():
+            value = np.where(np.isfinite(value) & (not unused), value, alone.value)
+            covariance = alone.covariance()
+        method = f"{learnt.method}, not used for prediction" if unused else learnt.method
+        name = f"log-odds of {target} by {attribute}"
+        estimate = Estimate.of_covariance(
+            alone.pair.attributes, value, covariance, learnt.n_records, method, name
         )
-        if learnt.method == "likelihood" and not unused and np.isfinite(covariance).all():
-            return estimate
-        value = np.where(np.isfinite(value) & (not unused), value, alone.value)
-        return replace(estimate, value=value, stderr=alone.stderr, covariance_of=alone.covariance)
+        return replace(estimate, interval_of=alone.interval)
 
     def _spread(self, names: list[str]) -> Array:
         """Covariance of the logits of these."""
+        assert self.parameters_.covariance_of is not None
         positions = bayes.logit_positions(*self.design_and_target())
         rows = np.concatenate([positions[name] for name in names])
-        return np.asarray(self.parameters_.covariance[np.ix_(rows, rows)])
+        return np.asarray(self.parameters_.covariance_of()[np.ix_(rows, rows)])
 
     def notes(self) -> list[str]:
         """How learning ended, what was not used, and what the reports leave open."""

@@ -53,8 +53,8 @@ from tacit.core.channel.families import Attributes
 from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
-from tacit.errors import DataError
 from tacit.reconstruction import Estimate, Reconstruction
+from tacit.reconstruction.estimate import OnDemand
 from tacit.reconstruction.likelihood import Convergence, EMStep, squarem
 from tacit.reconstruction.tables import project
 from tacit.records import PatternTable
@@ -460,32 +460,24 @@ _HOPELESS = 1000.0
 class BayesParameters:
     """Prior and tables, and how they were learnt.
 
-    `covariance_of` computes the covariance of the logits of prior and tables, at the positions
-    that `logit_positions` gives; None if it is not known. `note` is for the user. `pair_tables`
-    are the unbiased tables of the class and each attribute, `prior_table` that of the class;
-    `unused` attributes are not used for prediction.
+    `covariance_of` computes the covariance of the logits of prior and tables, at the positions that
+    `logit_positions` gives; None if only that of unbiased tables is known. `note` is for the user.
+    `pair_tables` are the unbiased tables of the class and each attribute, `prior_table` that of the
+    class; `unused` attributes are not used for prediction.
     """
 
     prior: Array
     tables: Tables
     n_records: int
     method: str
-    convergence: Convergence | None = None
-    covariance_of: Callable[[], Array] | None = None
-    note: str = ""
     pair_tables: Mapping[str, Estimate] = field(default_factory=dict)
-    unused: tuple[str, ...] = ()
     prior_table: Estimate | None = None
-
-    @cached_property
-    def covariance(self) -> Array:
-        """Covariance of the logits."""
-        if self.covariance_of is None:
-            raise DataError(f"{self.method} gives no standard errors")
-        return self.covariance_of()
+    convergence: Convergence | None = None
+    covariance_of: OnDemand[Array] | None = None
+    note: str = ""
+    unused: tuple[str, ...] = ()
 
 
-Estimates = Mapping[str, Estimate]
 #: Learns from a reconstruction about a target, with some records added to every category.
 BayesMethod = Callable[[Reconstruction, str, float], BayesParameters]
 
@@ -505,20 +497,20 @@ def rows_summing_to_one(table: Array) -> Array:
 
 def literal(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a, c) as reconstructed, negative cells cut at zero, `alpha` records added."""
+    alone, unbiased = reconstruction.table([target]), pair_tables(reconstruction, target)
     share = alpha / reconstruction.n_records
-    cut = np.maximum(reconstruction.table([target]).value, share)
-
-    def table(pair: Estimate) -> Array:
-        return rows_summing_to_one(np.maximum(pair.value, 0) + share)
-
-    return _from_pairs(reconstruction, target, "literal", np.asarray(cut / cut.sum()), table)
+    prior = np.maximum(alone.value, share)
+    tables = [rows_summing_to_one(np.maximum(p.value, 0) + share) for p in unbiased.values()]
+    n = reconstruction.n_records
+    return BayesParameters(prior / prior.sum(), tables, n, "literal", unbiased, alone)
 
 
 def pairs(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a | c) from pair tables, shrunk towards independence by their noise."""
+    alone, unbiased = reconstruction.table([target]), pair_tables(reconstruction, target)
     prior = projected_prior(reconstruction, target, alpha)
-    table = partial(shrunk_table, prior=prior, alpha=alpha)
-    return _from_pairs(reconstruction, target, "pairs", prior, table)
+    tables = [shrunk_table(pair, prior, alpha) for pair in unbiased.values()]
+    return BayesParameters(prior, tables, reconstruction.n_records, "pairs", unbiased, alone)
 
 
 def projected_prior(reconstruction: Reconstruction, target: str, alpha: float) -> Array:
@@ -553,12 +545,17 @@ def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> Bay
         return replace(pairs(reconstruction, target, alpha), note=note)
     unused = tuple(name for name in design.schema.names if name not in fitted)
     fitted |= {name: np.tile(_margin(unbiased[name], alpha), (len(prior), 1)) for name in unused}
-    tables, n = [fitted[name] for name in design.schema.names], reconstruction.n_records
-    covariance = partial(_likelihood_covariance, design, target, model, best, rival)
-    note = f"within noise and not used for prediction: {', '.join(unused)}" if unused else ""
-    method, ended = "likelihood", best[1]
     return BayesParameters(
-        prior, tables, n, method, ended, covariance, note, unbiased, unused, alone
+        prior,
+        [fitted[name] for name in unbiased],
+        reconstruction.n_records,
+        "likelihood",
+        unbiased,
+        alone,
+        convergence=best[1],
+        covariance_of=OnDemand(partial(_likelihood_covariance, design, target, model, best, rival)),
+        note=f"within noise and not used for prediction: {', '.join(unused)}" if unused else "",
+        unused=unused,
     )
 
 
@@ -567,37 +564,6 @@ def pair_tables(reconstruction: Reconstruction, target: str) -> dict[str, Estima
     others = reconstruction.design.schema.without(target)
     tables = {name: reconstruction.table([target, name]) for name in others.names}
     return {name: replace(table, fit_of=None) for name, table in tables.items()}
-
-
-#: P(a | c) from the table of the class and an attribute.
-Conditional = Callable[[Estimate], Array]
-
-
-def _from_pairs(
-    reconstruction: Reconstruction, target: str, method: str, prior: Array, table: Conditional
-) -> BayesParameters:
-    """The parameters with P(a | c) computed by `table` from each pair table."""
-    unbiased, design = pair_tables(reconstruction, target), reconstruction.design
-    fitted = {name: table(pair) for name, pair in unbiased.items()}
-    tables = [fitted.get(name, np.eye(prior.size)) for name in design.schema.names]
-    covariance = partial(_pairs_covariance, design, target, unbiased, prior, fitted)
-    learnt = BayesParameters(prior, tables, reconstruction.n_records, method, None, covariance)
-    return replace(learnt, pair_tables=unbiased, prior_table=reconstruction.table([target]))
-
-
-def _pairs_covariance(
-    design: Design, target: str, unbiased: Estimates, prior: Array, fitted: dict[str, Array]
-) -> Array:
-    """Covariance of the logits log P(c) and log P(c, a); between attributes it is not known."""
-    positions = logit_positions(design, target)
-    full = np.zeros((1 + max(map(max, positions.values())),) * 2)
-    for name, pair in unbiased.items():
-        cells = np.diag(1 / (prior[:, None] * fitted[name]).ravel())
-        sums = np.kron(np.diag(1 / prior), np.ones(fitted[name].shape[1]))
-        slope = np.vstack([sums, cells])
-        both = np.concatenate([positions[target], positions[name]])
-        full[np.ix_(both, both)] = slope @ pair.covariance @ slope.T
-    return full
 
 
 def class_dependence(table: Estimate) -> tuple[Array, float, int]:
@@ -623,7 +589,7 @@ def _smoothed(distribution: Array, alpha: float, n_records: int) -> Array:
     return np.asarray(raised / raised.sum())
 
 
-def _used_groups(design: Design, target: str, unbiased: Estimates) -> Design:
+def _used_groups(design: Design, target: str, unbiased: Mapping[str, Estimate]) -> Design:
     """The target's group and those whose link with the target is beyond noise.
 
     All groups if the class is reported without disguise: no other clustering can replace it then.
@@ -642,7 +608,7 @@ def _used_groups(design: Design, target: str, unbiased: Estimates) -> Design:
     return Design(design.schema.subset([n for n in design.schema.names if n in names]), groups)
 
 
-def _start(model: ConditionalModel, unbiased: Estimates, classes: Estimate) -> Array:
+def _start(model: ConditionalModel, unbiased: Mapping[str, Estimate], classes: Estimate) -> Array:
     """Reconstructed tables, projected onto the simplex and mixed with the uniform distribution."""
     prior, tables = project(classes.value), []
     for name in model.names:
@@ -685,7 +651,7 @@ def _maxima(
 
 
 def _contradicted(
-    unbiased: Estimates, prior: Array, fitted: Mapping[str, Array], alpha: float
+    unbiased: Mapping[str, Estimate], prior: Array, fitted: Mapping[str, Array], alpha: float
 ) -> bool:
     """Whether any cell of an unbiased table is further from the fit than noise explains.
 

@@ -328,7 +328,7 @@ class ReportedForest:
             )
         learnt = likelihood(self.reconstruction, self.target, 1.0)
         tables = list(learnt.tables)
-        tables[design.schema.index(self.target)] = np.eye(len(learnt.prior))
+        tables.insert(design.schema.index(self.target), np.eye(len(learnt.prior)))
         posterior = RecordPosterior.of(patterns, design, self.target, learnt.prior, tables)
         return imputed_bags(posterior, patterns.counts, self.rng)
 
