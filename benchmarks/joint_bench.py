@@ -77,4 +77,4 @@ def found(model: ChowLiuTree, tree: TreeDistribution) -> int:
     """How many edges of the true tree were found."""
     names = model.features_.names
     true = {frozenset((names[p], names[v])) for p, v in tree.edges}
-    return sum(frozenset(e.first + e.second) in true for e in model.model_.edges)
+    return sum(frozenset(e.first + e.second) in true for e in model.edges_)

@@ -42,7 +42,7 @@ def test_the_model_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) ->
     saved = model_from_json(Path("joint.json").read_text())
     expected = ChowLiuTree(DESIGN).fit("reported.csv")
     assert isinstance(saved, ChowLiuTree)
-    np.testing.assert_array_equal(saved.model_.tree.joint(), expected.model_.tree.joint())
+    np.testing.assert_array_equal(saved.tree_.joint(), expected.tree_.joint())
     edges = pa_csv.read_csv("edges.csv").to_pydict()
     assert set(zip(edges["first"], edges["second"], strict=True)) == {("a0", "a1"), ("a1", "a2")}
 

@@ -45,7 +45,7 @@ def records(sizes: tuple[int, ...], seed: int) -> Codes:
 
 
 def edges_of(model: ChowLiuTree) -> set[Edge]:
-    ends = (sorted(int(name[1:]) for name in e.first + e.second) for e in model.model_.edges)
+    ends = (sorted(int(name[1:]) for name in e.first + e.second) for e in model.edges_)
     return {(a, b) for a, b in ends}
 
 
@@ -66,7 +66,7 @@ def test_the_tree_is_that_of_the_true_counts(sizes: tuple[int, ...], seed: int) 
         if (a, b) in kept:
             scores[a, b] = informations[a, b] * (1 - test.dof / test.statistic)
     assert edges_of(model) == kruskal(scores, len(sizes))
-    for edge in model.model_.edges:
+    for edge in model.edges_:
         a, b = sorted(int(name[1:]) for name in edge.first + edge.second)
         assert edge.information == pytest.approx(scores[a, b], rel=1e-9)
     if set(sizes) == {2}:  # the correction is the same for all pairs: the plain tree

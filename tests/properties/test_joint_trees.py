@@ -36,7 +36,7 @@ def test_margins_and_edges_are_the_reconstructed_ones_with_their_errors(
     patterns = counted(design, joint.reshape(sizes))
     model, plain = ChowLiuTree(design, alpha=0).fit(patterns), reconstruct(patterns, design)
     families = [[name] for name in design.schema.names]
-    families += [[*edge.first, *edge.second] for edge in model.model_.edges]
+    families += [[*edge.first, *edge.second] for edge in model.edges_]
     for names in families:
         if len(names) > 3:
             continue
@@ -55,8 +55,8 @@ def test_a_true_tree_is_told_exactly_from_enough_reports(design: Design, seed: i
     for k in sizes:
         joint = np.multiply.outer(joint, rng.dirichlet(np.full(k, 5.0)))
     model = ChowLiuTree(design).fit(counted(design, joint))
-    units = model.model_.units
+    units = model.units_
     order = [name for names in units for name in names]
-    found = model.model_.tree.joint().reshape([design.schema[name].size for name in order])
+    found = model.tree_.joint().reshape([design.schema[name].size for name in order])
     turned = found.transpose([order.index(name) for name in design.schema.names])
     np.testing.assert_allclose(turned, joint, atol=1e-7)

@@ -105,7 +105,7 @@ def n_edges(setting: NullSetting, seed: int, error: float = 0.05) -> int:
     rng = np.random.default_rng([14, seed])
     design = setting.design()
     reported = disguise(independent_records(setting, rng), design, rng)
-    return len(ChowLiuTree(design, error).fit(reported).model_.edges)
+    return len(ChowLiuTree(design, error).fit(reported).edges_)
 
 
 def chain_of_six(strength: float) -> TreeDistribution:
@@ -118,9 +118,7 @@ def chain_of_six(strength: float) -> TreeDistribution:
 
 def found_edges(model: ChowLiuTree) -> set[tuple[str, str]]:
     """The edges of a tree."""
-    return {
-        (min(e.first[0], e.second[0]), max(e.first[0], e.second[0])) for e in model.model_.edges
-    }
+    return {(min(e.first[0], e.second[0]), max(e.first[0], e.second[0])) for e in model.edges_}
 
 
 TRUE_EDGES = {("q0", "q1"), ("q1", "q2"), ("q2", "q3"), ("q1", "q4"), ("q1", "q5")}

@@ -43,7 +43,7 @@ def _as_if_true(seed: int) -> int:
     setting = next(s for s in SETTINGS if s.name == "one related group, .7")
     rng = np.random.default_rng([14, seed])
     reported = disguise(independent_records(setting, rng), setting.design(), rng)
-    return len(ChowLiuTree().fit(reported).model_.edges)
+    return len(ChowLiuTree().fit(reported).edges_)
 
 
 @pytest.mark.slow

@@ -242,7 +242,7 @@ def joint_model(reported: Codes, design: Design, true_counts: PatternTable) -> I
     share = model.probability({TARGET: SOUGHT}, given=CONDITIONS)
     true = true_share(true_counts, CONDITIONS)
     yield "pairs of answers that go together, as a tree:"
-    yield ", ".join("-".join((*edge.first, *edge.second)) for edge in model.model_.edges)
+    yield ", ".join("-".join((*edge.first, *edge.second)) for edge in model.edges_)
     given = " and ".join(f"{name} {label}" for name, label in CONDITIONS.items())
     yield f"{SOUGHT} if {given}: {plus_minus(share.value, share.stderr)}, in truth {percent(true)}"
 

@@ -403,25 +403,24 @@ def joint(
     model.fit(reported.counted())
     fidelity = model.fidelity()
     if table is not None:
-        files.write_frame(table, pa.table(model.model_.edge_columns()))
+        files.write_frame(table, pa.table(model.edge_columns()))
     files.write_text(out, mine.model_to_json(model), private=True)
     if synthesize is not None and records is not None:
         write_synthetic(model, synthesize, records, seed)
-    tree = model.model_
     content = {
         "tacit": "chow-liu-tree-summary",
         "version": 1,
         "design": model.fingerprint_,
-        "n_records": tree.n_records,
-        "error": tree.error,
-        "edges": tree.edge_columns(),
+        "n_records": model.n_records_,
+        "error": float(model.error),
+        "edges": model.edge_columns(),
         "fidelity": fidelity.to_dict(),
         "notes": [*model.notes(), *fidelity.notes()],
     }
-    edges = tree.to_table()
+    edges = model.shown()
     output.say(f"wrote {out}: {edges.title}\n")
     tables = [replace(edges, title="")] if edges.rows else []
     tables.append(fidelity.to_table())
-    output.show(show.Printout(content, tables, tree.edge_columns()))
+    output.show(show.Printout(content, tables, model.edge_columns()))
     if synthesize is not None:
         output.say(f"wrote {records}: {number_of(synthesize, 'synthetic record')}")

@@ -111,7 +111,7 @@ def query(
         Only among people for whom this event holds.
     """
     model = read_joint_model(model_file)
-    schema = model.model_.schema
+    schema = model.features_
     tables = [split(names, schema.names) for names in table or []]
     events = [event(text, schema) for text in where or []]
     condition = None if given is None else event(given, schema, "--given")
@@ -151,10 +151,10 @@ def check_synthesis(number: int | None, out: Path | None) -> None:
 
 def write_synthetic(model: mine.ChowLiuTree, number: int, out: Path, seed: int | None) -> None:
     """Write synthetic records batch by batch."""
-    rng, joint = np.random.default_rng(seed), model.model_
-    with show.progress("drawing") as tell, files.writing_records(out, joint.schema) as write:
+    rng = np.random.default_rng(seed)
+    with show.progress("drawing") as tell, files.writing_records(out, model.features_) as write:
         for start in range(0, number, files.BATCH):
-            write(joint.draws(min(files.BATCH, number - start), rng))
+            write(model.draws(min(files.BATCH, number - start), rng))
             tell(min(1.0, (start + files.BATCH) / number))
 
 

@@ -3,7 +3,7 @@
 For sets of one, two and three attributes, the table p of the tree is compared with the unbiased
 table. `distance` is the total variation distance, half the sum of |d| over the differences d.
 
-Each report contributes r(y) to a cell of the tree's table (`ReportErrors`) and W(y) to that of the
+Each report contributes r(y) to a cell of the tree's table (`query_weights`) and W(y) to that of the
 unbiased one, so d has the covariance R of r(y) - W(y) over the reports, divided by n. `by_noise` is
 the distance that this makes on average if the tree is right. Tables that the tree was fitted to,
 single attributes and edges, have no noise of this kind and are not tested. For others,
@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import gammaincc
 
 from tacit.core.arrays import Array
-from tacit.mine.joint_model import ReportErrors
+from tacit.mine.query_errors import query_weights
 from tacit.models.dependence_tree import holm
 from tacit.models.tree_distribution import TreeDistribution, TreePart
 from tacit.models.units import UnitReports
@@ -155,7 +155,7 @@ def fidelity(
     """Compare the tables of one, two and three units."""
     by_number: dict[int, tuple[ComparedTable, ...]] = {}
     possible, skipped = {}, 0
-    errors = ReportErrors(reports.sampled(_SAMPLED, rng))
+    sampled = reports.sampled(_SAMPLED, rng)
     for number in range(1, min(3, len(reports.sizes)) + 1):
         possible[number] = math.comb(len(reports.sizes), number)
         compared = []
@@ -164,7 +164,7 @@ def fidelity(
             if max(sizes) > MAX_CELLS:
                 skipped += 1
             else:
-                compared.append(compare(errors, tree, units))
+                compared.append(compare(sampled, tree, units))
         by_number[number] = tuple(compared)
     return Fidelity(by_number, possible, skipped, reports.n_records, error)
 
@@ -180,15 +180,15 @@ def _chosen(n_units: int, number: int, rng: np.random.Generator) -> Iterator[Uni
     yield from sorted(drawn)
 
 
-def compare(errors: ReportErrors, tree: TreeDistribution, units: Units) -> ComparedTable:
+def compare(reports: UnitReports, tree: TreeDistribution, units: Units) -> ComparedTable:
     """The table of some units, in ascending order, against the unbiased one."""
-    reports, part = errors.reports, tree.around(units)
+    part = tree.around(units)
     allowed = _cells(tree, units, part.nodes)
     model, inverse, n = part.probability(allowed), reports.inverse(units), reports.n_records
     gap = model - reports.unbiased(units)
     expected = np.maximum(reports.layout.matrix(units) @ model, 0)
     variance = np.maximum((inverse**2) @ expected - model**2, 0) / n
-    noise = _noise(errors, units, part, allowed)
+    noise = _noise(reports, units, part, allowed)
     names = tuple(" & ".join(reports.names[u]) for u in units)
     distance, spread = float(np.abs(gap).sum() / 2), np.maximum(np.diagonal(noise), 0)
     by_noise = float(np.sqrt(spread * 2 / math.pi).sum() / 2)
@@ -217,12 +217,11 @@ def _cells(tree: TreeDistribution, units: Units, nodes: Sequence[int]) -> list[A
     return masks
 
 
-def _noise(errors: ReportErrors, units: Units, part: TreePart, allowed: Sequence[Array]) -> Array:
+def _noise(reports: UnitReports, units: Units, part: TreePart, allowed: Sequence[Array]) -> Array:
     """Covariance of the difference between the two reports."""
-    reports = errors.reports
     rows, cells = reports.inverse(units).T, reports.cells(units)
     start, blocks = 0, []
-    for weights, counts in errors.weights(part, allowed):
+    for weights, counts in query_weights(reports, part, allowed):
         own = rows[cells[start : start + len(counts)]]
         start += len(counts)
         blocks.append((weights - own, counts))

@@ -135,7 +135,7 @@ def _plus_minus(value: float, stderr: float) -> str:
     return f"{value:.3f} +- {UNKNOWN if np.isnan(stderr) else f'{stderr:.3f}'}"
 
 
-def saved_covariance(stderr: Array) -> Array:
+def diagonal_covariance(stderr: Array) -> Array:
     """The covariance of a saved model: its standard errors; between cells it is not known."""
     return np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
 

@@ -16,19 +16,13 @@ from tacit.core.arrays import Array
 from tacit.core.design import Design
 from tacit.core.schema import Schema
 from tacit.errors import FileError, TacitError
-from tacit.mine.chow_liu_tree import ChowLiuTree
+from tacit.mine.chow_liu_tree import EDGE_COLUMNS, ChowLiuTree
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.forest import Forest
-from tacit.mine.joint_model import (
-    EDGE_COLUMNS,
-    JointModel,
-    SavedCovariance,
-    SavedErrors,
-    TableCells,
-)
-from tacit.mine.latent_class import ClassProfiles, LatentClass, saved_covariance
+from tacit.mine.latent_class import ClassProfiles, LatentClass, diagonal_covariance
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
+from tacit.mine.query_errors import QueryErrors, TableCells, saved_covariance, saved_errors
 from tacit.mine.tree.json import finite_numbers, forest_nodes, forest_tree, nodes_of, tree_of
 from tacit.models.dependence_tree import TreeEdge
 from tacit.models.naive_bayes import BayesParameters
@@ -207,7 +201,7 @@ def _classes(content: Content, schema: Schema) -> LatentClass:
     shares, *tables = _distributions(tables, shapes, "share or table")
     otherwise = "its standard errors do not fit its tables, or one is negative or infinite"
     stderr = _stderr(content["stderr"], (n + n * sum(schema.sizes),), otherwise)
-    covariance = partial(saved_covariance, stderr)
+    covariance = partial(diagonal_covariance, stderr)
     model = LatentClass(n_classes=n)
     profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
     model.restore(profiles, content["design"])
@@ -226,19 +220,16 @@ def _joint_content(model: ChowLiuTree) -> Content:
     which the errors of every query follow. Those of a larger model need the reports, which no file
     contains.
     """
-    joint, tree = model.model_, model.model_.tree
-    units = []
-    for v, (names, parent, table) in enumerate(
-        zip(joint.units, tree.parents, tree.tables, strict=True)
-    ):
+    tree, units = model.tree_, []
+    for v, (names, parent) in enumerate(zip(model.units_, tree.parents, strict=True)):
         root = parent == ROOT
-        unit = {"attributes": list(names), "parent": None if root else list(joint.units[parent])}
-        unit |= {"table": table.tolist(), "stderr": _errors(joint, v)}
-        units.append(unit | {"pair_stderr": None if root else _errors(joint, parent, v)})
-    edges = [(list(edge.first), list(edge.second), *edge[2:]) for edge in joint.edges]
+        unit = {"attributes": list(names), "parent": None if root else list(model.units_[parent])}
+        unit |= {"table": tree.tables[v].tolist(), "stderr": _errors(model, v)}
+        units.append(unit | {"pair_stderr": None if root else _errors(model, parent, v)})
+    edges = [(list(edge.first), list(edge.second), *edge[2:]) for edge in model.edges_]
     content: Content = {
-        "n_records": joint.n_records,
-        "error": float(joint.error),
+        "n_records": model.n_records_,
+        "error": float(model.error),
         "alpha": float(model.alpha),
         "units": units,
         "edges": [dict(zip(EDGE_COLUMNS, edge, strict=True)) for edge in edges],
@@ -250,10 +241,10 @@ def _joint_content(model: ChowLiuTree) -> Content:
     return content
 
 
-def _errors(model: JointModel, *nodes: int) -> Any:
+def _errors(model: ChowLiuTree, *nodes: int) -> Any:
     """Standard errors of the table of a node, or of an edge, parent x child."""
-    names = [name for node in nodes for name in model.units[node]]
-    return _known(model.table(names).stderr.reshape([model.tree.sizes[node] for node in nodes]))
+    names = [name for node in nodes for name in model.units_[node]]
+    return _known(model.table(names).stderr.reshape([model.tree_.sizes[node] for node in nodes]))
 
 
 def _joint(content: Content, schema: Schema) -> ChowLiuTree:
@@ -280,24 +271,23 @@ def _joint(content: Content, schema: Schema) -> ChowLiuTree:
     otherwise = "a standard error is negative, infinite or missing"
     margins = [_stderr(u["stderr"], (k,), otherwise) for u, k in zip(units, sizes, strict=True)]
     pairs = {v: _stderr(units[v]["pair_stderr"], shapes[v], otherwise) for _, v in tree.edges}
-    errors: SavedErrors | SavedCovariance = SavedErrors(tuple(margins), pairs)
+    errors: QueryErrors = partial(saved_errors, margins, pairs)
     if "covariance" in content:
         errors = _covariance(content["covariance"], TableCells(tree))
-    edges = tuple(_edge(edge, names) for edge in content["edges"])
-    n_records, error = content["n_records"], float(content["error"])
-    joint = JointModel(schema, tuple(names), tree, edges, n_records, error, errors)
-    model.restore(joint, content["design"])
+    edges = [_edge(edge, names) for edge in content["edges"]]
+    model.fingerprint_, model.labelled_ = content["design"], True
+    model.restore(schema, names, tree, edges, content["n_records"], errors)
     return model
 
 
-def _covariance(rows: Any, cells: TableCells) -> SavedCovariance:
+def _covariance(rows: Any, cells: TableCells) -> QueryErrors:
     if [len(row) for row in rows] != list(range(1, cells.number + 1)):
         raise FileError("its covariance does not fit its tables")
     lower = np.zeros((cells.number,) * 2)
     lower[np.tril_indices(cells.number)] = [float(value) for row in rows for value in row]
     if not np.isfinite(lower).all() or (np.diagonal(lower) < 0).any():
         raise FileError("its covariance is infinite or negative")
-    return SavedCovariance(cells, lower + np.tril(lower, -1).T)
+    return partial(saved_covariance, cells, lower + np.tril(lower, -1).T)
 
 
 def _edge(edge: dict[str, Any], units: list[tuple[str, ...]]) -> TreeEdge:

@@ -60,7 +60,7 @@ EDGES = {("income", "smokes"), ("drinks", "smokes"), ("age", "income")}
 
 
 def edges_of(model: ChowLiuTree) -> set[tuple[str, ...]]:
-    return {tuple(sorted(edge.first + edge.second)) for edge in model.model_.edges}
+    return {tuple(sorted(edge.first + edge.second)) for edge in model.edges_}
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +70,15 @@ def model() -> ChowLiuTree:
 
 def joint_of(model: ChowLiuTree) -> Array:
     """All cells by schema, from the joint table of the units."""
-    own = model.model_
-    sizes = [SCHEMA[name].size for names in own.units for name in names]
-    order = [name for names in own.units for name in names]
-    joint = own.tree.joint().reshape(sizes)
+    sizes = [SCHEMA[name].size for names in model.units_ for name in names]
+    order = [name for names in model.units_ for name in names]
+    joint = model.tree_.joint().reshape(sizes)
     return joint.transpose([order.index(name) for name in SCHEMA.names])
 
 
 def test_the_tree_of_the_true_records_is_found(model: ChowLiuTree) -> None:
     assert edges_of(model) == EDGES
-    assert all(edge.adjusted <= 0.05 for edge in model.model_.edges)
+    assert all(edge.adjusted <= 0.05 for edge in model.edges_)
     assert model.notes() == ["no dependence beyond noise was found for left"]
     assert "smokes" in model.summary()
     assert "<table" in model._repr_mimebundle_()["text/html"]
@@ -207,8 +206,8 @@ def test_synthetic_records_are_the_same_for_the_same_seed(model: ChowLiuTree) ->
 def test_without_a_design_true_codes_are_described(model: ChowLiuTree) -> None:
     plain = ChowLiuTree().fit(TRUE)
     named = ChowLiuTree(Design(SCHEMA, [Group(SCHEMA.names, truthful())])).fit(TRUE)
-    assert len(plain.model_.edges) == 3
-    np.testing.assert_allclose(plain.model_.tree.joint(), named.model_.tree.joint())
+    assert len(plain.edges_) == 3
+    np.testing.assert_allclose(plain.tree_.joint(), named.tree_.joint())
     counts = np.zeros((3, 3))
     np.add.at(counts, (TRUE[:, 1], TRUE[:, 3]), 1)
     exact = ChowLiuTree(alpha=0).fit(TRUE).table(["x1", "x3"])
@@ -222,8 +221,8 @@ def test_a_saved_model_answers_the_same(design: Design) -> None:
     again = model_from_json(text)
     assert isinstance(again, ChowLiuTree)
     assert again.fingerprint_ == design.fingerprint
-    np.testing.assert_array_equal(again.model_.tree.joint(), fitted.model_.tree.joint())
-    assert again.model_.edges == fitted.model_.edges
+    np.testing.assert_array_equal(again.tree_.joint(), fitted.tree_.joint())
+    assert again.edges_ == fitted.edges_
     assert again.summary() == fitted.summary()
     single = again.table(["age"]), fitted.table(["age"])
     np.testing.assert_allclose(single[0].stderr, single[1].stderr)
@@ -236,7 +235,7 @@ def test_a_saved_model_answers_the_same(design: Design) -> None:
     again = model_from_json(json.dumps(content))
     assert isinstance(again, ChowLiuTree)
     assert np.isnan(again.probability(event).stderr)
-    edge = next(e for e in fitted.model_.edges if len(e.first + e.second) == 2)
+    edge = next(e for e in fitted.edges_ if len(e.first + e.second) == 2)
     pair = [*edge.first, *edge.second]
     np.testing.assert_allclose(again.table(pair).stderr, fitted.table(pair).stderr)
     np.testing.assert_allclose(again.table(pair[::-1]).stderr, fitted.table(pair).stderr.T)
@@ -320,7 +319,7 @@ def test_one_attribute_and_one_record_are_enough() -> None:
     schema = Schema([Attribute("a", ["no", "yes"])])
     design = Design(schema, [Group(["a"], related(0.8))])
     fitted = ChowLiuTree(design).fit(np.array([[1]], np.uint8))
-    assert fitted.model_.edges == ()
+    assert fitted.edges_ == ()
     assert fitted.table(["a"]).value.sum() == pytest.approx(1)
     assert fitted.notes() == []
 
@@ -344,7 +343,7 @@ def test_fidelity_finds_what_no_tree_describes(model: ChowLiuTree) -> None:
     schema = Schema([Attribute(name, ["no", "yes"]) for name in "abcd"])
     design = Design(schema, [Group(schema.names, related(0.9))])
     fitted = ChowLiuTree(design).fit(disguise(xor, design, rng))
-    assert fitted.model_.edges == ()
+    assert fitted.edges_ == ()
     (found,) = fitted.fidelity().differ(3)
     assert found.names == ("a", "b", "c")
     assert found.distance == pytest.approx(0.5, abs=0.05)
@@ -378,7 +377,7 @@ def test_the_error_of_an_edge_is_that_of_its_information() -> None:
     codes = np.stack([first, second], axis=1).astype(np.uint8)
     schema = Schema([Attribute(n, ["no", "yes"]) for n in "ab"])
     model = ChowLiuTree(Design(schema, [Group(["a", "b"], truthful())]), alpha=0).fit(codes)
-    (edge,) = model.model_.edges
+    (edge,) = model.edges_
     table = np.bincount(codes @ [2, 1], minlength=4).reshape(2, 2) / 4000
     logs = np.log2(table / np.outer(table.sum(axis=1), table.sum(axis=0)))
     information = float((table * logs).sum())
