@@ -41,7 +41,7 @@ def rows() -> Iterator[Row]:
         model.shares()
         seconds = time.process_time() - start
         ours[n_groups] = best(lambda d=design, r=reported: _fit(d, r), 1)
-        off = np.abs(np.sort(model.profiles_.prior) - np.sort(SHARES)).max()
+        off = np.abs(np.sort(model.prior_) - np.sort(SHARES)).max()
         assert off < 0.02, f"the shares must be found, they are off by {off:.3f}"
         what = f"latent classes, 10^6 x 15 yes/no, 5 classes, related groups: {n_groups}"
         detail = f"{STARTS} starts, with standard errors; shares within {off:.4f}"

@@ -41,7 +41,7 @@ def test_the_model_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) ->
     expected = LatentClass(DESIGN, 2).fit("reported.csv")
     np.testing.assert_array_equal(saved.predict_proba(TRUE), expected.predict_proba(TRUE))
     table = pa_csv.read_csv("profiles.csv").to_pydict()
-    np.testing.assert_allclose(table["estimate"][:2], expected.profiles_.prior)
+    np.testing.assert_allclose(table["estimate"][:2], expected.prior_)
     assert table["attribute"][2:4] == ["a0", "a0"]
 
 

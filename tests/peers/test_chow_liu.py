@@ -10,8 +10,9 @@ from scipy.stats import chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from tacit.core.arrays import Codes
+from tacit.core.schema import Schema
 from tacit.mine import ChowLiuTree
-from tacit.mine.miner import design_of_codes
+from tacit.mine.miner import attributes_of_codes, truthful_design
 from tacit.models.dependence_tree import pair_dependence
 from tacit.models.tree_distribution import ROOT, TreeDistribution
 from tacit.models.units import UnitReports
@@ -81,7 +82,7 @@ def _counts(codes: Codes, pair: Edge, sizes: tuple[int, ...]) -> Codes:
 
 
 def _passed(codes: Codes) -> set[Edge]:
-    design = design_of_codes(codes)
+    design = truthful_design(Schema(attributes_of_codes(codes)))
     found = pair_dependence(UnitReports(count(codes, design.schema), design))
     return {(a, b) for a, b in found.pairs[found.adjusted <= 0.05].tolist()}
 
@@ -89,7 +90,7 @@ def _passed(codes: Codes) -> set[Edge]:
 def test_the_tests_are_pearsons_and_close_to_the_likelihood_ratio() -> None:
     sizes = (2, 3, 4, 2, 5, 3)
     codes = records(sizes, 3)
-    design = design_of_codes(codes)
+    design = truthful_design(Schema(attributes_of_codes(codes)))
     found = pair_dependence(UnitReports(count(codes, design.schema), design))
     for pair, statistic, freedom, p_value in zip(
         found.pairs.tolist(), found.statistic, found.freedom, found.p_values, strict=True

@@ -38,7 +38,7 @@ def test_without_disguise_the_log_likelihood_is_that_of_stepmix(n_classes: int) 
         assert abs(ours.score(codes) - peer.score(codes)) < 1e-6
         assert abs(ours.log_likelihood_ - peer.score(codes) * len(codes)) < 1e-6
         order = np.argsort(-peer.weights_)
-        np.testing.assert_allclose(ours.profiles_.prior, peer.weights_[order], atol=1e-4)
+        np.testing.assert_allclose(ours.prior_, peer.weights_[order], atol=1e-4)
         chances = peer.predict_proba(codes)[:, order]
         np.testing.assert_allclose(ours.predict_proba(codes), chances, atol=1e-3)
         assert abs(ours.bic_ - peer.bic(codes)) < 1e-5
@@ -59,7 +59,7 @@ def test_disguised_records_give_the_classes_that_stepmix_finds_in_the_true_ones(
     expected = np.concatenate([table.ravel() for table in _profiles(pis, order)])
     stderr = np.concatenate([ours.profile(name).stderr.ravel() for name in names])
     for model, close in ((ours, True), (as_if_true, False)):
-        found = np.concatenate([table.ravel() for table in model.profiles_.tables])
+        found = np.concatenate([table.ravel() for table in model.tables_])
         assert (np.abs((found - expected) / stderr).max() < 5) is np.bool_(close)
 
 

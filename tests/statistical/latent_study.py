@@ -21,7 +21,7 @@ import numpy as np
 from tacit import Attribute, Design, Group, Schema, disguise, related, truthful, unrelated
 from tacit.core.arrays import Array
 from tacit.mine import LatentClass
-from tacit.mine.latent_class import CRITERIA
+from tacit.mine.latent_class import CRITERIA, best_number
 from tacit.models.latent_classes import LatentModel
 from tacit.records import PatternTable
 from tests.support.latent import all_reports, brute_reports, true_records
@@ -156,8 +156,8 @@ def chosen_numbers(setting: Setting, runs: int, seed: int) -> dict[str, list[int
     for run in range(runs):
         reported = setting.reports(np.random.default_rng((seed, 1, run)))
         model = LatentClass(setting.design, n_init=5).fit(reported)
-        for name, criterion in CRITERIA.items():
-            found[name].append(criterion(model.selection_).n_classes)
+        for name in CRITERIA:
+            found[name].append(best_number(model.selection_, name).n_classes)
     return found
 
 

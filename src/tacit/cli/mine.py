@@ -354,7 +354,7 @@ def clusters(
     if table is not None:
         files.write_frame(table, pa.table(content["profiles"]))
     files.write_text(out, mine.model_to_json(model), private=True)
-    profiles = model.profiles_.to_table()
+    profiles = model.shown()
     output.say(f"wrote {out}: {profiles.title}\n")
     tables = [latent_class.selection_table(model.selection_)] if model.selection_ else []
     tables.append(replace(profiles, title=""))

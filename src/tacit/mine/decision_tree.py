@@ -54,7 +54,7 @@ class TreeMiner(Miner):
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
     ) -> npt.NDArray[Any]:
         """What `find` finds for each true record, from the codes of its features."""
-        codes, sizes = self.feature_codes(X), self.feature_sizes()
+        codes, sizes = self.feature_codes(X), self.sizes_
         if math.prod(sizes) > len(codes) or min(sizes) < 2:
             return find(codes)
         # Fewer possible records than records: find it for each possible one.

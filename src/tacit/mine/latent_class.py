@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, unknown
-from tacit.mine import miner
+from tacit.core.argument_checks import check_positive, check_whole
 from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.models import latent_classes
@@ -37,7 +37,7 @@ from tacit.models.naive_bayes import Tables
 from tacit.output.number_text import UNKNOWN, number_of, text
 from tacit.output.table import Table
 from tacit.reconstruction import Estimate, reconstruct
-from tacit.reconstruction.estimate import free_names
+from tacit.reconstruction.estimate import OnDemand, free_names
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.reconstruction.reconstruct import unweighted_patterns
 from tacit.reconstruction.tables import project
@@ -60,84 +60,8 @@ class ClassEstimate(Estimate):
         return Interval(np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class ClassProfiles:
-    """Shares and tables (classes x categories) of latent classes of these attributes.
-
-    `covariance_of` computes the covariance of all shares and then all cells of the tables.
-    """
-
-    schema: Schema
-    prior: Array
-    tables: Tables
-    n_records: int
-    covariance_of: Callable[[], Array]
-
-    @cached_property
-    def covariance(self) -> Array:
-        """Covariance of the shares and of the cells of the tables, flattened."""
-        return self.covariance_of()
-
-    @cached_property
-    def attribute(self) -> Attribute:
-        """The class as an attribute, with a name that no other attribute has."""
-        name = free_names(["class"], self.schema.names)["class"]
-        return Attribute(name, range(max(2, len(self.prior))))
-
-    def shares(self) -> Estimate:
-        """P(class)."""
-        return self._estimate(self.prior, slice(0, len(self.prior)), (), "P(class)")
-
-    def profile(self, name: str) -> Estimate:
-        """P(category | class) of an attribute, classes x categories."""
-        index = self.schema.index(name)
-        stops = list(itertools.accumulate((t.size for t in self.tables), initial=len(self.prior)))
-        cells = slice(stops[index], stops[index + 1])
-        return self._estimate(self.tables[index], cells, (self.schema[name],), f"P({name} | class)")
-
-    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
-        """Every P(category | class) as columns; the shares of the classes have no attribute."""
-        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
-        rows = []
-        for name in (None, *self.schema.names):
-            estimate = self.shares() if name is None else self.profile(name)
-            numbers = [estimate.value, estimate.stderr, *estimate.interval(level)]
-            for label, *figures in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
-                category = None if name is None else text(label[1])
-                rows.append((int(label[0]), name, category, *map(float, figures)))
-        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-
-    def to_table(self) -> Table:
-        """A column per class: its share, and P(category | class) with one standard error."""
-        classes = [f"class {c}" for c in range(len(self.prior))]
-        shares = self.shares()
-        rows = [("share", "", *map(_plus_minus, shares.value, shares.stderr))]
-        for attribute in self.schema:
-            profile = self.profile(attribute.name)
-            columns = zip(profile.value.T, profile.stderr.T, strict=True)
-            for label, column in zip(attribute.categories, columns, strict=True):
-                rows.append((attribute.name, text(label), *map(_plus_minus, *column)))
-        title = (
-            f"{number_of(len(classes), 'latent class', 'latent classes')} from "
-            f"{number_of(self.n_records, 'reported record')}; +- is one standard error"
-        )
-        return Table(("attribute", "category", *classes), rows, title, "ll" + "r" * len(classes))
-
-    def _estimate(
-        self, value: Array, cells: slice, attributes: tuple[Attribute, ...], name: str
-    ) -> Estimate:
-        covariance = self.covariance[cells, cells]
-        axes = (self.attribute, *attributes)
-        return ClassEstimate.of_covariance(axes, value, covariance, self.n_records, _METHOD, name)
-
-
 def _plus_minus(value: float, stderr: float) -> str:
     return f"{value:.3f} +- {UNKNOWN if np.isnan(stderr) else f'{stderr:.3f}'}"
-
-
-def diagonal_covariance(stderr: Array) -> Array:
-    """The covariance of a saved model: its standard errors; between cells it is not known."""
-    return np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
 
 
 #: Entries of the derivatives up to which their rank is computed.
@@ -221,22 +145,18 @@ class Candidate:
     behind_stderr: float = 0.0
 
 
-#: Picks from candidates, of which the first has the fewest classes.
-Criterion = Callable[[Sequence[Candidate]], Candidate]
+#: How the number of classes is chosen: by the smallest BIC, or the held-out likelihood.
+CRITERIA = ("bic", "held_out")
 
 
-def by_bic(candidates: Sequence[Candidate]) -> Candidate:
-    """The smallest BIC."""
-    return min(candidates, key=lambda candidate: candidate.bic)
+def best_number(candidates: Sequence[Candidate], criterion: str) -> Candidate:
+    """The best of some candidates, of which the first has the fewest classes.
 
-
-def by_held_out(candidates: Sequence[Candidate]) -> Candidate:
-    """The fewest classes within one standard error of the largest held-out likelihood."""
+    By held-out likelihood, the fewest classes within one standard error of the largest.
+    """
+    if criterion == "bic":
+        return min(candidates, key=lambda candidate: candidate.bic)
     return next(c for c in candidates if c.behind <= c.behind_stderr)
-
-
-#: The criteria by name.
-CRITERIA: dict[str, Criterion] = {"bic": by_bic, "held_out": by_held_out}
 
 
 def bic(fit: LatentFit, model: LatentModel) -> float:
@@ -390,27 +310,36 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             fit = search.fit(model, rng, tell)
         else:
             self.selection_ = choose_classes(model, patterns.counts, search, rng, tell)
-            chosen = CRITERIA[self.criterion](self.selection_)
+            chosen = best_number(self.selection_, self.criterion)
             model, near = model.variant(chosen.n_classes), chosen.fit
             fit = search.polished(model, near.parameters, near.reached, near.finalists)
         self.fit_, self.log_likelihood_, self.bic_ = fit, fit.log_likelihood, bic(fit, model)
-        covariance = partial(model.covariance, fit.parameters, float(self.alpha))
-        classes = model.split(fit.parameters)
-        profiles = ClassProfiles(schema, *classes, model.n_records, covariance)
-        self.restore(profiles, design.fingerprint if self.design is not None else "")
+        covariance = OnDemand(partial(model.covariance, fit.parameters, float(self.alpha)))
+        self.fingerprint_ = design.fingerprint if self.design is not None else ""
+        self.restore(schema, *model.split(fit.parameters), model.n_records, covariance)
         return self
 
-    def restore(self, profiles: ClassProfiles, fingerprint: str) -> None:
-        """Become the fitted model with these profiles; `fingerprint` is that of the design."""
-        self.profiles_, self.fingerprint_ = profiles, fingerprint
-        self.features_, self.n_features_in_ = profiles.schema, len(profiles.schema)
-        self.classes_ = np.arange(len(profiles.prior))
+    def restore(
+        self,
+        schema: Schema,
+        prior: Array,
+        tables: Tables,
+        n_records: int,
+        covariance_of: Callable[[], Array],
+    ) -> None:
+        """Become the fitted model with these shares and tables, classes x categories.
+
+        `covariance_of` computes the covariance of all shares and then all cells of the tables.
+        """
+        self.features_, self.n_features_in_ = schema, len(schema)
+        self.prior_, self.tables_, self.n_records_ = prior, tables, n_records
+        self.covariance_of_, self.classes_ = covariance_of, np.arange(len(prior))
 
     @property
     def target(self) -> str:
         """What its predictions are called: "class", unless an attribute has this name."""
         check_is_fitted(self)
-        return self.profiles_.attribute.name
+        return free_names(["class"], self.features_.names)["class"]
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -418,8 +347,8 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         given = X if self.fingerprint_ else valid_codes(self, X, reset=False)
         codes = encode(given, self.features_)
         with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in self.profiles_.tables]
-            return class_log_proba(np.log(self.profiles_.prior), logs, codes)
+            logs = [np.log(table) for table in self.tables_]
+            return class_log_proba(np.log(self.prior_), logs, codes)
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | true record), records x classes."""
@@ -448,13 +377,36 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     def shares(self) -> Estimate:
         """P(class) with its standard error."""
-        check_is_fitted(self)
-        return self.profiles_.shares()
+        return self._estimate(self.prior_, slice(0, len(self.prior_)), (), "P(class)")
 
     def profile(self, attribute: str) -> Estimate:
         """P(category | class) of an attribute with its standard errors, classes x categories."""
         check_is_fitted(self)
-        return self.profiles_.profile(attribute)
+        index = self.features_.index(attribute)
+        start = len(self.prior_) + sum(table.size for table in self.tables_[:index])
+        table, axes = self.tables_[index], (self.features_[attribute],)
+        cells = slice(start, start + table.size)
+        return self._estimate(table, cells, axes, f"P({attribute} | class)")
+
+    def _estimate(
+        self, value: Array, cells: slice, attributes: tuple[Attribute, ...], name: str
+    ) -> Estimate:
+        classes = Attribute(self.target, range(max(2, len(self.prior_))))
+        covariance, n_records = self.covariance_of_()[cells, cells], self.n_records_
+        axes = (classes, *attributes)
+        return ClassEstimate.of_covariance(axes, value, covariance, n_records, _METHOD, name)
+
+    def columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Every P(category | class) as columns; the shares of the classes have no attribute."""
+        names = ("class", "attribute", "category", "estimate", "stderr", "lower", "upper")
+        rows = []
+        for name in (None, *self.features_.names):
+            estimate = self.shares() if name is None else self.profile(name)
+            numbers = [estimate.value, estimate.stderr, *estimate.interval(level)]
+            for label, *figures in zip(estimate.cells(), *map(np.ravel, numbers), strict=True):
+                category = None if name is None else text(label[1])
+                rows.append((int(label[0]), name, category, *map(float, figures)))
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
     def notes(self) -> list[str]:
         """How learning ended and what is uncertain."""
@@ -468,13 +420,13 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             if self.fit_.reached < 2 <= self.fit_.finalists:
                 notes.append("only one start reached this likelihood; try more starts (n_init)")
             if self.selection_:
-                bic, held_out = (choose(self.selection_).n_classes for choose in CRITERIA.values())
+                bic, held_out = (best_number(self.selection_, c).n_classes for c in CRITERIA)
                 if bic != held_out:
                     chosen = number_of(bic, "class", "classes")
                     notes.append(f"BIC chooses {chosen}, the held-out likelihood {held_out}")
                 if len(self.classes_) == MOST_CLASSES:
                     notes.append(f"more than {MOST_CLASSES} classes were not tried; give n_classes")
-        shares, errors = self.profiles_.shares(), np.diagonal(self.profiles_.covariance)
+        shares, errors = self.shares(), np.diagonal(self.covariance_of_())
         small = np.flatnonzero(shares.value < 2 * shares.stderr)
         notes += [f"the share of class {c} is within two standard errors of 0" for c in small]
         if np.isnan(errors).any():
@@ -482,14 +434,26 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
         return notes
 
     def shown(self) -> Table:
-        """Shares and profiles."""
-        return self.profiles_.to_table()
+        """A column per class: its share, and P(category | class) with one standard error."""
+        classes = [f"class {c}" for c in self.classes_]
+        shares = self.shares()
+        rows = [("share", "", *map(_plus_minus, shares.value, shares.stderr))]
+        for attribute in self.features_:
+            profile = self.profile(attribute.name)
+            columns = zip(profile.value.T, profile.stderr.T, strict=True)
+            for label, column in zip(attribute.categories, columns, strict=True):
+                rows.append((attribute.name, text(label), *map(_plus_minus, *column)))
+        title = (
+            f"{number_of(len(classes), 'latent class', 'latent classes')} from "
+            f"{number_of(self.n_records_, 'reported record')}; +- is one standard error"
+        )
+        return Table(("attribute", "category", *classes), rows, title, "ll" + "r" * len(classes))
 
     def _check_arguments(self) -> None:
         for name, least in (("n_init", 1), ("max_iter", 1), ("random_state", 0)):
             check_whole(name, getattr(self, name), least)
         for name in ("alpha", "tol"):
-            miner.check_positive(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
         if self.n_classes is not None:
@@ -521,7 +485,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
     def _fitted_to(self, patterns: PatternTable) -> tuple[LatentModel, Array]:
         """The likelihood of these reports, and the parameters."""
         model = LatentModel(patterns, self._design(), len(self.classes_))
-        return model, model.join(self.profiles_.prior, self.profiles_.tables)
+        return model, model.join(self.prior_, self.tables_)
 
 
 def _check_number(n_classes: int, sizes: tuple[int, ...], n_records: int) -> None:

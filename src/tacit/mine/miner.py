@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import os
 import warnings
 from abc import abstractmethod
@@ -83,8 +81,6 @@ class LearntModel(BaseEstimator):  # type: ignore[misc]
 #: Reports rarely estimate an accuracy so many standard errors above 1, even if all predictions are
 #: right; and what is no more than a rounding error above 1.
 _FAR, _ROUNDING = 2.0, 1e-9
-#: Most categories of an undisguised feature; more would not fit in memory.
-_MOST_CATEGORIES = 2048
 
 
 class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
@@ -95,8 +91,8 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     #: Whether it learns from distinct patterns; otherwise, patterns may repeat.
     _distinct: ClassVar[bool] = True
 
-    #: The number of categories of each undisguised feature.
-    sizes_: list[int]
+    #: The number of categories of each feature.
+    sizes_: Sequence[int]
 
     def __init__(self, design: Design | None = None, target: str | None = None) -> None:
         self.design = design
@@ -114,6 +110,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             check_non_negative(X, f"{type(self).__name__} (input X)")
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
+            self.sizes_ = [int(column.max()) + 1 for column in X.T]
             self._fit_undisguised(X, codes, classes)
             self.set_fitted(None, classes, "")
             return self
@@ -145,12 +142,10 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
 
         `codes` are those of their classes.
         """
-        check_codes(X, _MOST_CATEGORIES)
-        self.sizes_ = [int(column.max()) + 1 for column in X.T]
-        names = getattr(self, "feature_names_in_", None)
-        schema, target = schema_of_codes(self.sizes_, names, self.target, classes.tolist())
+        schema = Schema(attributes_of_codes(X, getattr(self, "feature_names_in_", None)))
+        schema = with_target(schema, self.target, classes.tolist())
         patterns = count(np.column_stack([X, codes]), schema)
-        self._fit_reported(patterns, truthful_design(schema), schema[target])
+        self._fit_reported(patterns, truthful_design(schema), schema.attributes[-1])
 
     @abstractmethod
     def predict_proba(self, X: Any) -> Array:
@@ -159,10 +154,6 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
     @abstractmethod
     def prior(self) -> Estimate:
         """P(class) with its standard error."""
-
-    def feature_sizes(self) -> list[int]:
-        """The number of categories of each feature."""
-        return list(self.sizes_ if self.features_ is None else self.features_.sizes)
 
     def predict_log_proba(self, X: Any) -> Array:
         """log P(class | true record), records x classes."""
@@ -221,7 +212,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
         """Set the attributes of every fitted model; `design` is a fingerprint."""
         self.features_, self.classes_, self.fingerprint_ = features, classes, design
         if features is not None:
-            self.n_features_in_ = len(features)
+            self.n_features_in_, self.sizes_ = len(features), features.sizes
 
     def feature_codes(self, X: Any) -> npt.NDArray[Any]:
         """True records to predict, as codes of the features."""
@@ -230,7 +221,7 @@ class Miner(ClassifierMixin, LearntModel):  # type: ignore[misc]
             warn_about_reports(X, self.features_.names, NEEDS_TRUTH)
             return encode(X, self.features_)
         codes = valid_codes(self, X, reset=False)
-        for feature, (column, size) in enumerate(zip(codes.T, self.feature_sizes(), strict=True)):
+        for feature, (column, size) in enumerate(zip(codes.T, self.sizes_, strict=True)):
             if column.max(initial=0) >= size:
                 raise DataError(
                     f"feature {feature}: category {column.max()} was not seen in learning; "
@@ -303,18 +294,11 @@ def split_records(
     return whole.with_counts(parts[0]), whole.with_counts(parts[1])
 
 
-def check_positive(name: str, value: Any) -> None:
-    """Raise DataError unless this is a finite number above 0; True and False are none."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < value < math.inf:
-        raise DataError(f"{name} must be a number above 0, got {value!r}")
-
-
 # Codes of true records without a design: learnt from as if reported truthfully.
 
 
-#: The most categories of a feature without a design.
-MOST_CATEGORIES = 1000
+#: The most categories of a feature without a design; more would not fit in memory.
+MOST_CATEGORIES = 2048
 
 
 def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
@@ -324,35 +308,28 @@ def valid_codes(model: Any, X: Any, reset: bool) -> npt.NDArray[Any]:
     return np.asarray(codes)
 
 
-def check_codes(codes: npt.NDArray[Any], most: int) -> None:
-    """Refuse codes of features that are not numbered from 0 on."""
-    if codes.max(initial=0) >= most:
+def attributes_of_codes(
+    codes: npt.NDArray[Any], names: Sequence[str] | None = None
+) -> list[Attribute]:
+    """Attributes for true records without a design: x0, x1, ... unless they have names."""
+    if codes.max(initial=0) >= MOST_CATEGORIES:
         raise DataError(
             f"category {codes.max()} is too large: number the categories of a feature from 0 "
-            f"on, at most {most:,}"
+            f"on, at most {MOST_CATEGORIES:,}"
         )
-
-
-def schema_of_codes(
-    sizes: Sequence[int], names: Sequence[str] | None, target: str | None, classes: Sequence[Any]
-) -> tuple[Schema, str]:
-    """A schema for true records that came without one, and the name of its target, the last.
-
-    Features without names are x0, x1, ..., and their categories are the codes. If there is only
-    one class, the schema has "other" as a second one, which no record has.
-    """
-    features = [f"x{i}" for i in range(len(sizes))] if names is None else [str(n) for n in names]
-    name = free_names([target or "class"], features)[target or "class"]
-    labels = list(classes) if len(classes) > 1 else [*classes, "other"]
-    attributes = [Attribute(n, range(max(k, 2))) for n, k in zip(features, sizes, strict=True)]
-    return Schema([*attributes, Attribute(name, labels)]), name
-
-
-def design_of_codes(codes: npt.NDArray[Any]) -> Design:
-    """A truthful design for these codes, with attributes x0, x1, ..."""
-    check_codes(codes, MOST_CATEGORIES)
     sizes = [max(2, int(column.max(initial=0)) + 1) for column in codes.T]
-    return truthful_design(Schema([Attribute(f"x{i}", range(k)) for i, k in enumerate(sizes)]))
+    labels = [f"x{i}" for i in range(len(sizes))] if names is None else map(str, names)
+    return [Attribute(name, range(k)) for name, k in zip(labels, sizes, strict=True)]
+
+
+def with_target(features: Schema, target: str | None, classes: Sequence[Any]) -> Schema:
+    """The schema of these features and the target, which comes last.
+
+    If there is only one class, it has "other" as a second one, which no record has.
+    """
+    name = free_names([target or "class"], features.names)[target or "class"]
+    labels = list(classes) if len(classes) > 1 else [*classes, "other"]
+    return Schema([*features, Attribute(name, labels)])
 
 
 def counted_records(model: LearntModel, X: Any, distinct: bool) -> tuple[PatternTable, Design]:
@@ -361,7 +338,7 @@ def counted_records(model: LearntModel, X: Any, distinct: bool) -> tuple[Pattern
         check_design(model.design)
         return reported_patterns(X, None, model.design, "", distinct), model.design
     codes = valid_codes(model, X, reset=True)
-    design = design_of_codes(codes)
+    design = truthful_design(Schema(attributes_of_codes(codes)))
     counter = count if distinct else count_or_list
     return counter(encode(codes, design.schema), design.schema), design
 

@@ -19,7 +19,7 @@ from tacit.errors import FileError, TacitError
 from tacit.mine.chow_liu_tree import EDGE_COLUMNS, ChowLiuTree
 from tacit.mine.decision_tree import DecisionTree
 from tacit.mine.forest import Forest
-from tacit.mine.latent_class import ClassProfiles, LatentClass, diagonal_covariance
+from tacit.mine.latent_class import LatentClass
 from tacit.mine.miner import Miner
 from tacit.mine.naive_bayes import NaiveBayes
 from tacit.mine.query_errors import QueryErrors, TableCells, saved_covariance, saved_errors
@@ -185,12 +185,11 @@ def _forest(content: Content, schema: Schema) -> Forest:
 
 
 def _classes_content(model: LatentClass) -> Content:
-    profiles = model.profiles_
     return {
-        "n_records": profiles.n_records,
-        "shares": profiles.prior.tolist(),
-        "tables": [table.tolist() for table in profiles.tables],
-        "stderr": _known(np.sqrt(np.maximum(np.diagonal(profiles.covariance), 0))),
+        "n_records": model.n_records_,
+        "shares": model.prior_.tolist(),
+        "tables": [table.tolist() for table in model.tables_],
+        "stderr": _known(np.sqrt(np.maximum(np.diagonal(model.covariance_of_()), 0))),
     }
 
 
@@ -201,10 +200,11 @@ def _classes(content: Content, schema: Schema) -> LatentClass:
     shares, *tables = _distributions(tables, shapes, "share or table")
     otherwise = "its standard errors do not fit its tables, or one is negative or infinite"
     stderr = _stderr(content["stderr"], (n + n * sum(schema.sizes),), otherwise)
-    covariance = partial(diagonal_covariance, stderr)
+    # Between cells it is not known.
+    covariance = np.where(np.eye(len(stderr), dtype=bool), stderr**2, np.nan)
     model = LatentClass(n_classes=n)
-    profiles = ClassProfiles(schema, shares, tables, content["n_records"], covariance)
-    model.restore(profiles, content["design"])
+    model.fingerprint_ = content["design"]
+    model.restore(schema, shares, tables, content["n_records"], partial(np.asarray, covariance))
     return model
 
 

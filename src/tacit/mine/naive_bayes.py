@@ -25,7 +25,8 @@ from tacit.core.arrays import Array, Mask
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.mine.miner import Miner, check_positive
+from tacit.core.argument_checks import check_positive
+from tacit.mine.miner import Miner
 from tacit.models import naive_bayes as bayes
 from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
@@ -271,9 +272,6 @@ class NaiveBayes(Miner):
     def summary(self) -> str:
         """The priors, how they were learnt, and the notes."""
         return "\n".join([f"naive Bayes for {self.target}", str(self.prior()), *self.notes()])
-
-    def feature_sizes(self) -> list[int]:
-        return [table.shape[1] for table in self.feature_log_prob_]
 
 
 def class_log_proba(log_prior: Array, log_tables: list[Array], codes: npt.NDArray[Any]) -> Array:

@@ -142,15 +142,15 @@ class _Training:
     def clusters(self) -> Part:
         classes, names = self.request.classes, self.design.schema.names
         model = mine.LatentClass(self.design, classes, n_init=STARTS, random_state=SEED)
-        profiles = model.fit(self.learn).profiles_
+        model.fit(self.learn)
 
         def published_prior(prior: Prior, max_cells: int) -> Prior | None:
-            tables = dict(zip(names, profiles.tables, strict=True))
-            return published_model.class_prior(prior, None, profiles.prior, tables, max_cells)
+            tables = dict(zip(names, model.tables_, strict=True))
+            return published_model.class_prior(prior, None, model.prior_, tables, max_cells)
 
         summary = summaries.classes_summary(model, LEVEL)
         summary["profiles"] = without_small_clusters(
-            summary["profiles"], profiles.prior, profiles.tables, self.release.counts.n_records
+            summary["profiles"], model.prior_, model.tables_, self.release.counts.n_records
         )
         likelihoods = {"likelihood": model.score(self.test), "of_learnt": model.score(self.learn)}
         return {

@@ -74,22 +74,22 @@ def test_the_result_depends_neither_on_the_order_of_records_nor_on_their_form(
     path = tmp_path / "reports.parquet"
     frame = decode(REPORTED, SCHEMA, "polars")
     frame.write_parquet(path)
-    expected = fitted().profiles_
+    expected = fitted()
     for given in (REPORTED[::-1], frame, path, count(REPORTED, SCHEMA)):
-        found = LatentClass(DESIGN, 2).fit(given).profiles_
-        np.testing.assert_array_equal(found.prior, expected.prior)
-        np.testing.assert_array_equal(found.tables, expected.tables)
+        found = LatentClass(DESIGN, 2).fit(given)
+        np.testing.assert_array_equal(found.prior_, expected.prior_)
+        np.testing.assert_array_equal(found.tables_, expected.tables_)
 
 
 def test_labels_do_not_depend_on_the_seed() -> None:
     other = LatentClass(DESIGN, 2, random_state=99).fit(REPORTED)
-    assert (np.diff(other.profiles_.prior) < 0).all()
-    np.testing.assert_allclose(other.profiles_.tables, fitted().profiles_.tables, atol=1e-3)
+    assert (np.diff(other.prior_) < 0).all()
+    np.testing.assert_allclose(other.tables_, fitted().tables_, atol=1e-3)
 
 
 def test_predictions_are_bayes_rule_on_true_records() -> None:
     model = fitted()
-    joint = np.stack(class_tables(model.profiles_.prior, model.profiles_.tables), axis=-1)
+    joint = np.stack(class_tables(model.prior_, model.tables_), axis=-1)
     expected = joint[tuple(TRUE[:50].T)]
     expected = expected / expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(TRUE[:50]), expected, rtol=1e-10)
@@ -98,7 +98,7 @@ def test_predictions_are_bayes_rule_on_true_records() -> None:
 
 def test_posteriors_are_bayes_rule_on_reports() -> None:
     model = fitted()
-    chances, classes = brute_reports(DESIGN, model.profiles_.prior, model.profiles_.tables)
+    chances, classes = brute_reports(DESIGN, model.prior_, model.tables_)
     places = np.ravel_multi_index(FEW.T, SCHEMA.sizes)
     np.testing.assert_allclose(model.posterior(FEW), classes[places], rtol=1e-9)
     np.testing.assert_allclose(model.score_samples(FEW), np.log(chances[places]), rtol=1e-9)
@@ -111,7 +111,7 @@ def test_posteriors_are_bayes_rule_on_reports() -> None:
 def test_it_is_an_estimator_that_can_be_cloned_sent_and_cross_validated() -> None:
     model = clone(fitted())
     assert model.get_params()["n_classes"] == 2
-    assert not hasattr(model, "profiles_")
+    assert not hasattr(model, "prior_")
     again = pickle.loads(pickle.dumps(fitted()))
     np.testing.assert_array_equal(again.posterior(FEW), fitted().posterior(FEW))
     scores = [
@@ -127,7 +127,7 @@ def test_it_shows_profiles_notes_and_html() -> None:
     assert "<table" in fitted()._repr_html_()
     assert "class 1" in fitted()._repr_mimebundle_()["text/html"]
     assert "LatentClass" in LatentClass()._repr_mimebundle_()["text/plain"]
-    columns = fitted().profiles_.columns()
+    columns = fitted().columns()
     assert len(columns["class"]) == 2 + 2 * 12
     assert all(
         0 <= low <= high <= 1 for low, high in zip(columns["lower"], columns["upper"], strict=True)

@@ -11,7 +11,7 @@ import pytest
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.errors import DataError
 from tacit.mine import DecisionTree
-from tacit.mine.miner import schema_of_codes
+from tacit.mine.miner import attributes_of_codes, with_target
 from tacit.mine.tree.growth import NONE, Tree
 from tacit.mine.tree.view import TreeView
 
@@ -96,12 +96,13 @@ def test_leaves_are_counted_below_every_node() -> None:
 
 
 def test_records_without_a_schema_get_names() -> None:
-    schema, target = schema_of_codes([3, 1], None, None, [7, 8])
-    assert (schema.names, schema.sizes, target) == (("x0", "x1", "class"), (3, 2, 2), "class")
+    features = Schema(attributes_of_codes(np.array([[2, 0], [1, 0]])))
+    schema = with_target(features, None, [7, 8])
+    assert (schema.names, schema.sizes) == (("x0", "x1", "class"), (3, 2, 2))
     assert schema["class"].categories == (7, 8)
-    schema, target = schema_of_codes([2], ["class"], None, ["a"])
-    assert (schema.names, target) == (("class", "class_"), "class_")
-    assert schema[target].categories == ("a", "other")
+    schema = with_target(Schema(attributes_of_codes(np.array([[1]]), ["class"])), None, ["a"])
+    assert schema.names == ("class", "class_")
+    assert schema["class_"].categories == ("a", "other")
 
 
 @pytest.fixture(scope="module")
