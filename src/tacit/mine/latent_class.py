@@ -377,6 +377,7 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
 
     def shares(self) -> Estimate:
         """P(class) with its standard error."""
+        check_is_fitted(self)
         return self._estimate(self.prior_, slice(0, len(self.prior_)), (), "P(class)")
 
     def profile(self, attribute: str) -> Estimate:
