@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.argument_checks import check_whole, is_real
+from tacit.core.argument_checks import check_whole_or_none, is_real
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
@@ -186,10 +186,6 @@ class FrequentSets:
         return np.where(before < 0, -1, keys)
 
 
-#: The items of a rule that are conditions; the others are its conclusion.
-Inside = tuple[bool, ...]
-
-
 class SetMoments(NamedTuple):
     """Means of g, g^2 and g^3, one entry per set."""
 
@@ -269,22 +265,13 @@ class Supports(ABC):
         """Keep these sets of the level that came last, for the next level and for rules."""
 
     @abstractmethod
-    def rules(self, sets: Index, inside: Inside) -> RuleMoments:
+    def rules(self, sets: Index, inside: Mask) -> RuleMoments:
         """The moments of rules within kept sets of one length."""
 
 
-def halves(inside: Inside) -> tuple[Inside, Inside, Inside]:
-    """All items, the conditions, and the conclusion.
-
-    >>> halves((True, False))
-    ((True, True), (True, False), (False, True))
-    """
-    return (True,) * len(inside), inside, tuple(not i for i in inside)
-
-
-def part(sets: Index, chosen: Inside) -> Index:
-    """Some of the items of each set."""
-    return sets[:, np.flatnonzero(chosen)]
+def halves(inside: Mask) -> tuple[Mask, Mask, Mask]:
+    """All items of a rule; its conditions, which are `inside`; and its conclusion."""
+    return np.ones_like(inside), inside, ~inside
 
 
 Counts = npt.NDArray[np.int64]
@@ -324,8 +311,8 @@ class ExactSupports(BitSupports):
         self._counts.append(counts)
         return SetMoments(*[counts / self.n_records] * 3)
 
-    def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        both, conditions, conclusion = (self._kept(part(sets, half)) for half in halves(inside))
+    def rules(self, sets: Index, inside: Mask) -> RuleMoments:
+        both, conditions, conclusion = (self._kept(sets[:, half]) for half in halves(inside))
         counts = np.stack([both, conditions - both, conclusion - both], axis=1)
         # Of records with both sides, with the conditions only, with the conclusion only.
         weights = np.array([[[1.0, 0, 0], [1, 1, 0], [1, 0, 1]]])
@@ -362,14 +349,14 @@ class HitSupports(BitSupports):
         self._counts.append(counts.reshape(len(sets), -1))
         moments = np.empty((3, len(sets)))
         for block in _blocks(sets):
-            weights = self._weights(sets[block], (True,) * length)
+            weights = self._weights(sets[block], np.ones(length, bool))
             weighted = _by_hits(self._counts[-1][block]).astype(np.float64)
             for power in range(3):
                 weighted *= weights
                 moments[power, block] = weighted.sum(axis=1)
         return SetMoments(*moments / self.n_records)
 
-    def rules(self, sets: Index, inside: Inside) -> RuleMoments:
+    def rules(self, sets: Index, inside: Mask) -> RuleMoments:
         blocks = []
         for block in _blocks(sets):
             weights = [self._weights(sets[block], half) for half in halves(inside)]
@@ -377,7 +364,7 @@ class HitSupports(BitSupports):
             blocks.append(RuleMoments.of(np.stack(weights, axis=1), hits, self.n_records))
         return joined(NO_RULES, blocks)
 
-    def _weights(self, sets: Index, chosen: Inside) -> Array:
+    def _weights(self, sets: Index, chosen: Mask) -> Array:
         """g of the chosen items by hits of all items, sets x hits."""
         axes, length = np.flatnonzero(chosen), len(chosen)
         weights = np.ones((len(sets), *(2,) * length))
@@ -453,8 +440,8 @@ class WeightSupports(Supports):
             tell((row + 1) / len(sets))
         return SetMoments(*sums / self.n_records)
 
-    def rules(self, sets: Index, inside: Inside) -> RuleMoments:
-        parts = [part(sets, half).tolist() for half in halves(inside)]
+    def rules(self, sets: Index, inside: Mask) -> RuleMoments:
+        parts = [sets[:, half].tolist() for half in halves(inside)]
         return joined(NO_RULES, map(self._rule, *parts))
 
     def _rule(self, *itemsets: list[int]) -> RuleMoments:
@@ -658,8 +645,7 @@ def itemsets(
     """
     if not is_real(min_support) or not 0 < min_support <= 1:
         raise DataError(f"min_support must lie above 0 and be at most 1, got {min_support!r}")
-    if max_length is not None:
-        check_whole("max_length", max_length, 1)
+    check_whole_or_none("max_length", max_length, 1)
     if not isinstance(control, ErrorControl):
         raise DataError(
             "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "
@@ -671,7 +657,14 @@ def itemsets(
         design.channel(design.groups[g].attributes).require_reconstructable()
     supports = supports_of(ReportWeights(patterns, design), sets)
     numbers = sets.items.numbers
-    longest = _longest(supports, len(numbers) - 1, max_length)
+    longest = min(max_length or len(numbers) - 1, len(numbers) - 1)
+    if not isinstance(supports, ExactSupports):
+        if max_length is not None and max_length > LONGEST:
+            raise DataError(
+                f"max_length is at most {LONGEST} for disguised records, got {max_length}: "
+                "noise grows with each item"
+            )
+        longest = min(longest, LONGEST)
     lengths, possible = range(1, longest + 1), sum(numbers[1 : longest + 1])
     shares = shares_of_lengths(lengths, numbers)
     floor, levels, tested = least * (1 - least) / supports.n_records, [], 0
@@ -691,18 +684,6 @@ def itemsets(
         levels.append(SetMoments(*(values[accepted] for values in moments)))
     moments = joined(NO_SETS, levels)
     return Itemsets(design, sets, supports, supports, moments, least, longest, control, tested)
-
-
-def _longest(supports: Supports, n_attributes: int, max_length: int | None) -> int:
-    """The largest length that is mined; sets have at most one item of each attribute."""
-    if isinstance(supports, ExactSupports):
-        return min(max_length or n_attributes, n_attributes)
-    if max_length is not None and max_length > LONGEST:
-        raise DataError(
-            f"max_length is at most {LONGEST} for disguised records, got {max_length}: "
-            "noise grows with each item"
-        )
-    return min(max_length or LONGEST, n_attributes)
 
 
 def _within(tell: Progress, length: int) -> Progress:

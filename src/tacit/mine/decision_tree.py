@@ -25,6 +25,7 @@ from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
+from tacit.core.argument_checks import check_whole_or_none, non_negative
 from tacit.mine.miner import Miner, reported_patterns
 from tacit.mine.tree import growth
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree
@@ -48,7 +49,7 @@ class TreeMiner(Miner):
     def check_arguments(self) -> None:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        growth.check_max_depth(self.max_depth)
+        check_whole_or_none("max_depth", self.max_depth, 0)
 
     def of_records(
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.argument_checks import check_whole, is_real
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Index, Mask
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori
-from tacit.mine.apriori import Inside, Itemsets, RuleMoments, Supports, words
+from tacit.mine.apriori import Itemsets, RuleMoments, Supports, words
+from tacit.core.argument_checks import check_whole_or_none, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.rounding import finite
@@ -276,8 +276,7 @@ def association_rules(
         raise DataError(f"found must be what tacit.mine.itemsets returns, got {found!r:.60}")
     if not is_real(min_confidence) or not 0 <= min_confidence <= 1:
         raise DataError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
-    if max_conclusions is not None:
-        check_whole("max_conclusions", max_conclusions, 1)
+    check_whole_or_none("max_conclusions", max_conclusions, 1)
     least, most = float(min_confidence), int(max_conclusions or np.iinfo(np.intp).max)
     if not len(found):
         raise DataError(
@@ -299,14 +298,13 @@ def association_rules(
     order = order[np.argsort(-mined.estimates["confidence"][order], kind="stable")]
     chosen = RuleFigures(RuleMoments(*(m[order] for m in figures.moments)), found.n_records)
     labels, sides = found.found.items.labels, []
-    for sets, inside in blocks:
-        conditions = np.array(inside)
+    for sets, conditions in blocks:
         sides += [(labels(row[conditions]), labels(row[~conditions])) for row in sets]
     return AssociationRules(found, chosen, tuple(sides[i] for i in order), least, len(accepted))
 
 
 #: Sets of one length, and which of their items are conditions.
-RuleBlock = tuple[Index, Inside]
+RuleBlock = tuple[Index, Mask]
 
 
 def _blocks(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
@@ -314,7 +312,7 @@ def _blocks(itemsets: Itemsets, most: int) -> Iterator[RuleBlock]:
     for length, sets in enumerate(itemsets.found, start=1):
         for size in _sizes(length, most):
             for conclusion in combinations(range(length), size):
-                yield sets, tuple(item not in conclusion for item in range(length))
+                yield sets, ~np.isin(np.arange(length), conclusion)
 
 
 def _sizes(length: int, most: int) -> range:

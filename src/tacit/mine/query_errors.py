@@ -33,13 +33,13 @@ def table_slopes(
     Parent and child of every edge with P(E | x_e), events x parent x child, and every node with
     (1 - degree) P(E | x_v), events x categories.
     """
-    given = part.given(allowed)
+    by_node, by_edge = part.given(allowed)
     for parent, child in part.edges:
-        yield (part.nodes[parent], part.nodes[child]), given.edges[child]
+        yield (part.nodes[parent], part.nodes[child]), by_edge[child]
     for v, node in enumerate(part.nodes):
         others = len(part.children[v]) + (part.parents[v] != ROOT) - 1
         if others:
-            yield (node,), -others * given.nodes[v]
+            yield (node,), -others * by_node[v]
 
 
 def report_covariance(reports: UnitReports, part: TreePart, allowed: Sequence[Array]) -> Array:

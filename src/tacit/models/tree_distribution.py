@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,18 +24,6 @@ from tacit.core.arrays import Array, Index
 
 #: The parent of a root.
 ROOT = -1
-
-
-class EventGiven(NamedTuple):
-    """P(E) of some events, and P(E | x) by node and by edge.
-
-    `nodes[v]` is events x categories; `edges[v]`, for every v with a parent, is events x
-    categories of the parent x categories of v.
-    """
-
-    chances: Array
-    nodes: list[Array]
-    edges: dict[int, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +99,12 @@ class TreeDistribution:
         below = self._below(allowed)
         return np.asarray(np.prod([below[r] @ self.tables[r] for r in self._roots], axis=0))
 
-    def given(self, allowed: Sequence[Array]) -> EventGiven:
-        """P(E), and P(E | x) by node and edge."""
+    def given(self, allowed: Sequence[Array]) -> tuple[list[Array], dict[int, Array]]:
+        """P(E | x) of events by node and by edge.
+
+        For each node, events x categories; for each node v with a parent, events x categories of
+        the parent x categories of v.
+        """
         below = self._below(allowed)
         chances = [below[r] @ self.tables[r] for r in self._roots]
         outside: dict[int, Array] = {}
@@ -127,7 +118,7 @@ class TreeDistribution:
                 edges[c] = above[:, :, None] * below[c][:, None]
                 outside[c] = above @ self._back[c].T
             nodes[v] = outside[v] * below[v]
-        return EventGiven(np.asarray(np.prod(chances, axis=0)), nodes, edges)
+        return nodes, edges
 
     def _below(self, allowed: Sequence[Array]) -> list[Array]:
         """P(conditions on a node and below it | x_v), events x categories."""

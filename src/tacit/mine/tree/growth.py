@@ -34,18 +34,16 @@ attributes. A split that is not possible has the gain minus infinity.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
 from tacit.core.arrays import Array, Codes, Index, Mask
-from tacit.errors import DataError
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.tables import (
     ClassTables,
@@ -69,13 +67,6 @@ def first_largest(shares: Array) -> Index:
     """The class with the largest share in each row; the first of those equal up to rounding."""
     largest = shares.max(axis=1, keepdims=True)
     return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
-
-
-def check_max_depth(max_depth: Any) -> None:
-    """Raise DataError unless this is a whole number from 0 up, or None."""
-    whole = isinstance(max_depth, numbers.Integral) and not isinstance(max_depth, bool)
-    if max_depth is not None and (not whole or max_depth < 0):
-        raise DataError(f"max_depth must be a whole number from 0 up, or None, got {max_depth!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -546,10 +537,6 @@ class GrowingTree:
         return (added + floor) / self.reports.n_records
 
 
-#: Nodes that may be split: their numbers in the tree, what makes their tables, and their depth.
-Frontier = tuple[Index, Callable[[], NodeTables], int]
-
-
 @cache
 def _threads() -> ThreadpoolController:
     return ThreadpoolController()
@@ -570,26 +557,43 @@ def grow_nodes(
     with _threads().limit(limits=1, user_api="blas"):  # matrices are small: threads would wait
         root = root_tables(reports)
         nodes = growing.add(np.array([NONE]), *root.by_class())
-        waiting: list[Frontier] = []
         if growing.may_split(nodes).all() and settings.max_depth != 0:
-            waiting.append((nodes, lambda: root, 0))
-        while waiting:
-            nodes, tables_of, depth = waiting.pop()
-            tables = tables_of()
-            del tables_of  # it holds the tables of the parents
-            waiting.extend(_split(growing, settings, nodes, tables, depth, rng))
+            descend(root, partial(_split, growing, settings, rng))
     return growing
+
+
+#: How nodes are split: by which attribute, the branch of each category, the numbers of the
+#: children, nodes x branches, and which of these to visit.
+Splits = tuple[Index, Index, Index, Mask]
+
+
+def descend(root: NodeTables, split: Callable[[Index, NodeTables, int], Splits]) -> None:
+    """Visit nodes from the root down, level by level, in parts whose tables fit in memory.
+
+    `split` gets the numbers of nodes, their tables and their depth.
+    """
+    waiting: list[tuple[Index, Callable[[], NodeTables], int]]
+    waiting = [(np.zeros(1, np.intp), lambda: root, 0)]
+    while waiting:
+        nodes, tables_of, depth = waiting.pop()
+        tables = tables_of()
+        del tables_of  # it holds the tables of the parents
+        attribute, branches, children, wanted = split(nodes, tables, depth)
+        waiting += [
+            (children[batch], partial(tables.children, attribute, branches, batch), depth + 1)
+            for batch in tables.memory_batches(attribute, wanted)
+        ]
 
 
 def _split(
     growing: GrowingTree,
     settings: GrowthSettings,
+    rng: np.random.Generator | None,
     nodes: Index,
     tables: NodeTables,
     depth: int,
-    rng: np.random.Generator | None,
-) -> Iterator[Frontier]:
-    """Split the nodes whose best split exceeds noise; gives the next frontiers."""
+) -> Splits:
+    """Split the nodes whose best split exceeds noise."""
     best, criterion = best_splits(settings, tables, rng), settings.criterion
     attribute, sizes = best.attribute, growing.reports.sizes
     split_sizes = np.where(attribute == NONE, 0, np.take(sizes, attribute))
@@ -608,29 +612,22 @@ def _split(
     gain = np.where(attribute == NONE, 0.0, best.gain)
     growing.split(nodes, attribute, np.take_along_axis(padded, parts, axis=1), gain)
     if depth + 1 == settings.max_depth:
-        return
-    wanted = real & growing.may_split(children)
-    for batch in tables.memory_batches(attribute, wanted):
-        below = partial(tables.children, attribute, parts, batch)
-        yield children[batch], below, depth + 1
+        return attribute, parts, children, np.zeros_like(real)
+    return attribute, parts, children, real & growing.may_split(children)
 
 
 def follow(tree: Tree, reports: TreeReports) -> Tree:
     """The same tree, with the shares of its nodes and their covariance read from these reports."""
     value, moment = np.zeros_like(tree.value), np.zeros_like(tree.covariance)
-    root = np.zeros(1, np.intp)
-    waiting: list[tuple[Index, Callable[[], NodeTables]]] = [(root, partial(root_tables, reports))]
-    while waiting:
-        nodes, tables_of = waiting.pop()
-        tables = tables_of()
+
+    def split(nodes: Index, tables: NodeTables, depth: int) -> Splits:
         value[nodes], moment[nodes] = tables.by_class()
-        attribute, child = tree.attribute[nodes], tree.child[nodes]
+        child = tree.child[nodes]
         branches = branches_of(child)
         wanted = branches == np.arange(branches.shape[1])
-        waiting += [
-            (child[batch], partial(tables.children, attribute, branches, batch))
-            for batch in tables.memory_batches(attribute, wanted)
-        ]
+        return tree.attribute[nodes], branches, child, wanted
+
+    descend(root_tables(reports), split)
     covariance = covariance_of_means(moment, value[:, :, None], value[:, None], reports.n_records)
     return replace(tree, value=value, covariance=covariance, n_records=reports.n_records)
 

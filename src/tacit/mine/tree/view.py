@@ -37,8 +37,9 @@ from scipy.special import ndtri_exp
 
 from tacit.core.arrays import Index
 from tacit.core.schema import Label, Schema
+from tacit.core.argument_checks import check_whole_or_none
 from tacit.mine.tree.cells import NONE
-from tacit.mine.tree.growth import Tree, check_max_depth
+from tacit.mine.tree.growth import Tree
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult
@@ -172,7 +173,7 @@ class TreeView:
     max_depth: int | None = None
 
     def __post_init__(self) -> None:
-        check_max_depth(self.max_depth)
+        check_whole_or_none("max_depth", self.max_depth, 0)
 
     def is_end(self, node: int) -> bool:
         """Whether nothing is shown below a node."""
