@@ -142,7 +142,11 @@ def test_progress_rises_to_nearly_1() -> None:
         ({"min_support": 1.5}, DataError, "got 1.5"),
         ({"min_support": float("nan")}, DataError, "min_support must"),
         ({"min_support": "0.1"}, DataError, "got '0.1'"),
-        ({"max_length": 0}, DataError, "max_length must be a whole number from 1 up, got 0"),
+        (
+            {"max_length": 0},
+            DataError,
+            "max_length must be a whole number from 1 up, or None, got 0",
+        ),
         ({"max_length": 1.5}, DataError, "got 1.5"),
         ({"max_length": 13}, DataError, "max_length is at most 12 for disguised records, got 13"),
         ({"control": "fdr"}, DataError, "control must be FalseDiscovery"),

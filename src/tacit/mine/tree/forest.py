@@ -15,18 +15,22 @@ number the features, and the class is last.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain, islice, repeat
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import TINY, Array, Codes, Index
+from tacit.core.arrays import TINY, Array, Codes, Index, row_products
+from tacit.core.channel.families import Attributes
+from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
-from tacit.core.design import Design, Group
+from tacit.core.design import Design
 from tacit.core.label_codes import code_type
+from tacit.core.schema import Schema
 from tacit.mine.tree import likelihood as joint
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, SplitCriterion, Tree, grow_nodes
@@ -106,41 +110,40 @@ def mean_chances(trees: list[Tree], records: Codes | Index, weights: Array) -> A
 class UnitDraws:
     """P(true answers | class, reported answers) of a unit, cumulated.
 
-    `sums` is flat: classes x reported cells x true cells, each row raised by its number.
+    `columns` are those of its reports. `sums` is flat: classes x reported cells x true cells, each
+    row raised by its number.
     """
 
-    channel: UnitChannel
-    columns: tuple[int, ...]
-    reported_sizes: tuple[int, ...]
+    attributes: Unit
     true_sizes: tuple[int, ...]
+    columns: list[int]
+    reported_sizes: tuple[int, ...]
     sums: Array
 
     @classmethod
-    def of(
-        cls, channel: UnitChannel, columns: Sequence[int], sizes: Sequence[int], tables: Tables
-    ) -> Self:
-        """The draws of a unit of a group whose reports have these columns and sizes."""
-        true_sizes = tuple(tables[a].shape[1] for a in channel.attributes)
-        joint = tables[channel.attributes[0]]
-        for a in channel.attributes[1:]:
-            joint = (joint[:, :, None] * tables[a][:, None]).reshape(len(joint), -1)
+    def of(cls, channel: UnitChannel, reported: Attributes, schema: Schema, tables: Tables) -> Self:
+        """The draws of a unit of a group that has these reports, in records of the schema."""
+        joint = reduce(row_products, (tables[a] for a in channel.attributes))
         chances = joint[:, None] * channel.matrix[None]
         chances = np.maximum(chances, TINY * (channel.matrix[None] > 0))
         chances /= chances.sum(axis=2, keepdims=True) + TINY
         rows = chances.reshape(-1, chances.shape[2]).cumsum(axis=1)
         rows[:, -1] = 1.0
-        sums = (rows + np.arange(len(rows))[:, None]).ravel()
-        reported_sizes = tuple(sizes[i] for i in channel.reports)
-        places = tuple(columns[i] for i in channel.reports)
-        return cls(channel, places, reported_sizes, true_sizes, sums)
+        reports = [reported[i] for i in channel.reports]
+        return cls(
+            channel.attributes,
+            tuple(tables[a].shape[1] for a in channel.attributes),
+            [schema.index(report.name) for report in reports],
+            tuple(report.size for report in reports),
+            (rows + np.arange(len(rows))[:, None]).ravel(),
+        )
 
     def draw(
         self, reports: Codes, classes: Index, rng: np.random.Generator
     ) -> tuple[npt.NDArray[np.intp], ...]:
         """The true answers to the attributes of the unit."""
-        cell = np.zeros(len(reports), np.intp)
-        for column, size in zip(self.columns, self.reported_sizes, strict=True):
-            cell = cell * size + reports[:, column]
+        answers = [reports[:, column] for column in self.columns]
+        cell = np.ravel_multi_index(answers, self.reported_sizes)
         row = classes * math.prod(self.reported_sizes) + cell
         width = math.prod(self.true_sizes)
         cells = np.searchsorted(self.sums, row + rng.random(len(row)), side="right")
@@ -163,11 +166,9 @@ class RecordPosterior:
     """
 
     reports: Codes
+    schema: Schema
     classes: npt.NDArray[np.float32]
     groups: list[tuple[npt.NDArray[np.float32], list[list[UnitDraws]]]]
-    sizes: tuple[int, ...]
-    target: int
-    kind: npt.DTypeLike
 
     @classmethod
     def of(
@@ -181,22 +182,21 @@ class RecordPosterior:
         for g, group in enumerate(design.groups):
             shares = [c.by_strategy[g] / np.maximum(c.totals[g], TINY) for c in chunks]
             cumulated = np.concatenate(shares, axis=2).cumsum(axis=0).astype(np.float32)
-            groups.append((cumulated, _units(design, group, patterns, tables)))
-        return cls(
-            patterns.patterns,
-            classes.cumsum(axis=0).astype(np.float32),
-            groups,
-            design.schema.sizes,
-            design.schema.index(target),
-            code_type(design.schema),
-        )
+            reported = group.coin.reported(design.attributes_of(group))
+            units = [
+                [UnitDraws.of(unit, reported, patterns.schema, tables) for unit in strategy]
+                for _, strategy in design.unit_channels(group)
+            ]
+            groups.append((cumulated, units))
+        cumulated = classes.cumsum(axis=0).astype(np.float32)
+        return cls(patterns.patterns, design.schema, cumulated, groups)
 
     def draw(self, rows: Index, rng: np.random.Generator) -> Codes:
         """A true record for each of these patterns."""
         cumulated = self.classes[:, rows]
         drawn = rng.random(len(rows), np.float32)
         classes = (drawn * cumulated[-1] >= cumulated[:-1]).sum(axis=0)
-        records = np.empty((len(rows), len(self.sizes)), self.kind)
+        records = np.empty((len(rows), len(self.schema)), code_type(self.schema))
         reports = self.reports[rows]
         for strategies, units_of_group in self.groups:
             cumulated = strategies[:, classes, rows]
@@ -206,43 +206,16 @@ class RecordPosterior:
                 some = np.flatnonzero(strategy == s)
                 for unit in units:
                     answers = unit.draw(reports[some], classes[some], rng)
-                    for a, codes in zip(unit.channel.attributes, answers, strict=True):
+                    for a, codes in zip(unit.attributes, answers, strict=True):
                         records[some, a] = codes
         return records
-
-
-def _units(
-    design: Design, group: Group, patterns: PatternTable, tables: Tables
-) -> list[list[UnitDraws]]:
-    """The units of each strategy that the coin may pick."""
-    reported = group.coin.reported(design.attributes_of(group))
-    columns = [patterns.schema.index(a.name) for a in reported]
-    sizes = [a.size for a in reported]
-    return [
-        [UnitDraws.of(channel, columns, sizes, tables) for channel in channels]
-        for _, channels in design.unit_channels(group)
-    ]
-
-
-def imputed_bags(posterior: RecordPosterior, counts: Index, rng: np.random.Generator) -> Bags:
-    """Bags of records drawn given the reports, anew for every tree."""
-    target = posterior.target
-    order = [*(a for a in range(len(posterior.sizes)) if a != target), target]
-    sizes = tuple(posterior.sizes[a] for a in order)
-    while True:
-        resampled = multinomial(counts, rng)
-        drawn = np.minimum(resampled, _MOST_DRAWN)
-        rows = np.repeat(np.arange(len(counts)), drawn)
-        weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
-        records = (posterior.draw(rows, rng)[:, order] for _ in range(BAG))
-        yield (TreeReports.true(r, weights, sizes, len(sizes) - 1, len(rows)) for r in records)
 
 
 def _expected_records(reports: joint.TableReports, table: Array) -> TreeReports:
     """The cells of a table, with the expected number of records in each."""
     expected = table * reports.total
     weights = np.where(expected > _NOTHING, expected, 0.0)
-    return TreeReports.of_cells(weights, reports.channel.channel.true.sizes, int(expected.sum()))
+    return TreeReports.of_cells(weights, reports.channel.true.sizes, int(expected.sum()))
 
 
 def multinomial(counts: Index | Array, rng: np.random.Generator) -> Index:
@@ -283,9 +256,16 @@ class ReportedForest:
         settings = GrowthSettings(CRITERIA["entropy"], joint.CAUTION, growth.max_depth)
         trees = joint.DependentTrees(reconstruction, target, settings)
         if trees.too_few or not trees.may_split:
-            return single_leaf(reconstruction.table([target]).value, len(design.schema) - 1)
+            shares = np.maximum(reconstruction.table([target]).value, 0)[None]
+            leaf = Tree.of_chances(np.array([NONE]), np.array([[NONE]]), shares / shares.sum())
+            return GrownForest([leaf], np.ones(1), np.zeros((1, len(design.schema) - 1)))
         if not trees.complete:
-            return disguised._grown(self._reported_bags())
+            names = design.schema.without(target).names
+            channel = design.channel([*names, target])
+            if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) > MOST_CELLS:
+                return disguised._grown(self._imputed_bags())
+            fitted = joint.fitted_table(reconstruction, target, names, np.random.default_rng(0))
+            return disguised._grown(self._table_bags(fitted))
         forest = disguised._grown(self._table_bags(trees.choice.fitted))
         weight = disguised._tree_weight(trees.choice)
         if weight == 0:
@@ -316,21 +296,23 @@ class ReportedForest:
             drawn = TreeReports.true(records, weights, sizes, len(sizes) - 1, patterns.n_records)
             yield repeat(drawn, BAG)
 
-    def _reported_bags(self) -> Bags:
-        """Bags of true records given disguised ones."""
+    def _imputed_bags(self) -> Bags:
+        """Bags of records drawn given the reports, anew for every tree."""
         design, patterns = self.reconstruction.design, self.reconstruction.patterns
-        names = design.schema.without(self.target).names
-        channel = design.channel([*names, self.target])
-        if max(math.prod(channel.true.sizes), math.prod(channel.reported.sizes)) <= MOST_CELLS:
-            rng = np.random.default_rng(0)
-            return self._table_bags(
-                joint.fitted_table(self.reconstruction, self.target, names, rng)
-            )
-        learnt = likelihood(self.reconstruction, self.target, 1.0)
+        learnt, target = likelihood(self.reconstruction, self.target, 1.0), self.target
         tables = list(learnt.tables)
-        tables.insert(design.schema.index(self.target), np.eye(len(learnt.prior)))
-        posterior = RecordPosterior.of(patterns, design, self.target, learnt.prior, tables)
-        return imputed_bags(posterior, patterns.counts, self.rng)
+        tables.insert(design.schema.index(target), np.eye(len(learnt.prior)))
+        posterior = RecordPosterior.of(patterns, design, target, learnt.prior, tables)
+        order = [design.schema.index(name) for name in design.schema.without(target).names]
+        order.append(design.schema.index(target))
+        sizes = tuple(design.schema.sizes[a] for a in order)
+        while True:
+            resampled = multinomial(patterns.counts, self.rng)
+            drawn = np.minimum(resampled, _MOST_DRAWN)
+            rows = np.repeat(np.arange(len(drawn)), drawn)
+            weights = np.repeat(resampled / np.maximum(drawn, 1), drawn)
+            records = (posterior.draw(rows, self.rng)[:, order] for _ in range(BAG))
+            yield (TreeReports.true(r, weights, sizes, len(sizes) - 1, len(rows)) for r in records)
 
     def _table_bags(self, fitted: joint.FittedTable) -> Bags:
         """Bags of joint tables."""
@@ -372,12 +354,5 @@ class ReportedForest:
                 table = joint.penalised(drawn, fold.prior, strength, fold.table)
             records = _expected_records(learnt, table)
             trees += [random_tree(records, self.growth, self.rng)[0] for _ in range(_TREES)]
-        chances = mean_chances(trees, learnt.channel.codes, np.ones(len(trees)))
+        chances = mean_chances(trees, learnt.codes, np.ones(len(trees)))
         return np.asarray(fold.table.sum(axis=1)[:, None] * chances)
-
-
-def single_leaf(shares: Array, n_features: int) -> GrownForest:
-    """A forest of one tree without splits."""
-    chances = np.maximum(shares, 0)[None] / np.maximum(shares, 0).sum()
-    tree = Tree.of_chances(np.array([NONE]), np.array([[NONE]]), chances)
-    return GrownForest([tree], np.ones(1), np.zeros((1, n_features)))

@@ -28,77 +28,15 @@ from tacit.mine.tree import growth
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import GrowthSettings, Tree
 from tacit.mine.tree.tables import TreeReports
-from tacit.models.naive_bayes import class_dependence, projected_prior, shrunk_table
+from tacit.models.naive_bayes import (
+    class_dependence,
+    projected_prior,
+    rows_summing_to_one,
+    shrunk_table,
+)
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.likelihood import EMStep, squarem
 from tacit.records import PatternTable
-
-
-@dataclass(frozen=True, eq=False)
-class JointChannel:
-    """The channel of some attributes of a design, the target last, as maps of flattened tables.
-
-        q = M p,    M = kron over groups of M_G
-
-    A true table has one axis per attribute, the target last, so that a reshape gives features x
-    classes.
-    """
-
-    channel: ProductChannel
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of categories of the features."""
-        return self.channel.true.sizes[:-1]
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.channel.true.sizes[-1]
-
-    @property
-    def target(self) -> str:
-        """The attribute to predict."""
-        return self.channel.true.names[-1]
-
-    @cached_property
-    def _forward(self) -> list[Linear]:
-        return [factor.channel.fast_forward for factor in self.channel.factors]
-
-    @cached_property
-    def _backward(self) -> list[Linear]:
-        return [factor.T for factor in self._forward]
-
-    @cached_property
-    def codes(self) -> Index:
-        """The features of each row of a table, rows x features."""
-        return np.indices(self.sizes).reshape(len(self.sizes), -1).T
-
-    def leaves(self, tree: Tree) -> Index:
-        """The leaf of each row of a table."""
-        return tree.find(self.codes, len(self.sizes))
-
-    def reported(self, table: Array) -> Array:
-        """M p of a table with features x classes, flattened."""
-        true = table.reshape(self.channel.true.sizes)
-        return self.channel.to_reported(self._forward, true).ravel()
-
-    def pulled_back(self, table: Array) -> Array:
-        """M^T q, features x classes."""
-        reported = table.reshape(self.channel.reported.sizes)
-        return self.channel.to_true(self._backward, reported).reshape(-1, self.n_classes)
-
-    def class_chances(self, reported: Array) -> Array:
-        """P(reported class | the other reported answers), flattened.
-
-        The table itself if the class is reported jointly with other attributes.
-        """
-        schema = self.channel.reported
-        if self.target not in schema:
-            return reported
-        cube = reported.reshape(schema.sizes)
-        return np.asarray(cube / cube.sum(schema.index(self.target), keepdims=True)).ravel()
-
 
 #: Share of the uniform table in the prior, so that no cell is impossible.
 _UNIFORM = 0.01
@@ -111,21 +49,25 @@ MStep = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class TableReports:
-    """Distinct reports as cells of the reported table, and how many people sent each."""
+    """Distinct reports as cells of the reported table, and how many people sent each.
 
-    channel: JointChannel
+    The channel is that of some attributes of a design, the target last, as maps of flattened
+    tables:
+
+        q = M p,    M = kron over groups of M_G
+
+    A true table has one axis per attribute, the target last, so that a reshape gives features x
+    classes.
+    """
+
+    channel: ProductChannel
     cells: Index
     counts: Array
 
-    @property
-    def total(self) -> float:
-        """The number of reports."""
-        return float(self.counts.sum())
-
     @classmethod
-    def of(cls, channel: JointChannel, patterns: PatternTable) -> TableReports:
+    def of(cls, channel: ProductChannel, patterns: PatternTable) -> TableReports:
         """The reports in a pattern table, summed over attributes that the channel does not have."""
-        schema = channel.channel.reported
+        schema = channel.reported
         columns = [patterns.schema.index(name) for name in schema.names]
         codes = patterns.patterns[:, columns].astype(np.intp)
         cells = np.ravel_multi_index(tuple(codes.T), schema.sizes)
@@ -133,22 +75,55 @@ class TableReports:
         seen = np.flatnonzero(counts)
         return cls(channel, seen, np.asarray(counts[seen], np.float64))
 
+    @property
+    def total(self) -> float:
+        """The number of reports."""
+        return float(self.counts.sum())
+
+    @cached_property
+    def codes(self) -> Index:
+        """The features of each row of a table, rows x features."""
+        sizes = self.channel.true.sizes[:-1]
+        return np.indices(sizes).reshape(len(sizes), -1).T
+
+    def leaves(self, tree: Tree) -> Index:
+        """The leaf of each row of a table."""
+        return tree.find(self.codes, self.codes.shape[1])
+
+    @cached_property
+    def _forward(self) -> list[Linear]:
+        return [factor.channel.fast_forward for factor in self.channel.factors]
+
+    @cached_property
+    def _backward(self) -> list[Linear]:
+        return [factor.T for factor in self._forward]
+
+    def reported(self, table: Array) -> Array:
+        """M p of a table with features x classes, flattened."""
+        true = table.reshape(self.channel.true.sizes)
+        return self.channel.to_reported(self._forward, true).ravel()
+
     def class_likelihoods(self, table: Array) -> Array:
         """log P(reported class | the other reported answers) of each report.
 
         What models are compared by: the likelihood of whole reports prefers one that describes
-        the dependence among attributes well, even if its classes are not the class.
+        the dependence among attributes well, even if its classes are not the class. That of the
+        whole report if the class is reported jointly with other attributes.
         """
-        likely = self.channel.class_chances(np.maximum(self.channel.reported(table), TINY))
-        return np.asarray(np.log(likely[self.cells]))
+        schema, target = self.channel.reported, self.channel.true.names[-1]
+        likely = np.maximum(self.reported(table), TINY).reshape(schema.sizes)
+        if target in schema:
+            likely = likely / likely.sum(schema.index(target), keepdims=True)
+        return np.asarray(np.log(likely.ravel()[self.cells]))
 
     def expected(self, table: Array) -> tuple[Array, float]:
         """p * M^T(n / M p) / n, the table expected given the reports; log-likelihood per record."""
-        shares = self.counts / self.total
-        likely = np.maximum(self.channel.reported(table)[self.cells], TINY)
-        ratio = np.zeros(math.prod(self.channel.channel.reported.sizes))
+        shares, sizes = self.counts / self.total, self.channel.reported.sizes
+        likely = np.maximum(self.reported(table)[self.cells], TINY)
+        ratio = np.zeros(math.prod(sizes))
         ratio[self.cells] = shares / likely
-        return table * self.channel.pulled_back(ratio), float(shares @ np.log(likely))
+        back = self.channel.to_true(self._backward, ratio.reshape(sizes))
+        return table * back.reshape(table.shape), float(shares @ np.log(likely))
 
 
 def with_uniform(table: Array) -> Array:
@@ -199,32 +174,32 @@ def _normed(table: Array) -> Array:
     return np.asarray(table / table.sum())
 
 
-def naive_bayes_table(channel: JointChannel, prior: Array, tables: list[Array]) -> Array:
+def naive_bayes_table(prior: Array, tables: list[Array]) -> Array:
     """P(c) prod_a P(x_a | c), features x classes; tables are classes x categories."""
     joint = np.asarray(prior)[None]
     for table in tables:
-        joint = (joint[:, None] * table.T[None]).reshape(-1, channel.n_classes)
+        joint = (joint[:, None] * table.T[None]).reshape(-1, len(prior))
     return np.asarray(joint / joint.sum())
 
 
-def naive_bayes_step(channel: JointChannel, n_records: float) -> MStep:
-    """The M step of naive Bayes, with one record added to every category."""
+def naive_bayes_step(sizes: Sequence[int], n_records: float) -> MStep:
+    """The M step of naive Bayes, with one record added to every category; `sizes` of features."""
 
     def m_step(expected: Array) -> Array:
         classes = expected.sum(axis=0)
-        cube = expected.reshape(*channel.sizes, channel.n_classes)
+        cube = expected.reshape(*sizes, len(classes))
         tables = []
-        for a in range(len(channel.sizes)):
-            others = tuple(b for b in range(len(channel.sizes)) if b != a)
+        for a in range(len(sizes)):
+            others = tuple(b for b in range(len(sizes)) if b != a)
             margin = cube.sum(axis=others).T + 1 / n_records
-            tables.append(margin / margin.sum(axis=1, keepdims=True))
-        return naive_bayes_table(channel, classes, tables)
+            tables.append(rows_summing_to_one(margin))
+        return naive_bayes_table(classes, tables)
 
     return m_step
 
 
 def shrunk_by_direction(
-    channel: JointChannel, reconstruction: Reconstruction, table: Array
+    channel: ProductChannel, reconstruction: Reconstruction, table: Array
 ) -> Array:
     """The table with each group as dependent on the others as its direction is sure.
 
@@ -240,16 +215,16 @@ def shrunk_by_direction(
 
         p <- (2 w - 1) p + (2 - 2 w) p(group) p(others),    at least none of it.
     """
-    schema, target = channel.channel.true, len(channel.sizes)
+    schema, target = channel.true, len(channel.true) - 1
     cube = table.reshape(schema.sizes)
-    for factor in channel.channel.factors:
+    for factor in channel.factors:
         axes = factor.true_axes
         if target in axes:
             continue
         log_odds = []
         for a in axes:
             model = cube.sum(axis=tuple(b for b in range(cube.ndim) if b not in (a, target))).T
-            unbiased = reconstruction.table([channel.target, schema.names[a]])
+            unbiased = reconstruction.table([schema.names[target], schema.names[a]])
             precision = np.linalg.pinv(unbiased.covariance, rcond=1e-8, hermitian=True)
             log_odds.append(float(2 * _beyond(model) @ precision @ _beyond(unbiased.value)))
         sure = max(0.0, float(np.tanh(np.mean(log_odds) / 2)))  # 2 w - 1
@@ -306,7 +281,7 @@ def fitted_table(
     fitted to them at several strengths (see `penalised`). Prior and strength are those that predict
     the reported class of held-out reports from their other answers best.
     """
-    channel = JointChannel(reconstruction.design.channel([*names, target]))
+    channel = reconstruction.design.channel([*names, target])
     by_fold = []
     for learnt, held_out in reconstruction.patterns.folds(FOLDS, rng):
         reports = TableReports.of(channel, learnt), TableReports.of(channel, held_out)
@@ -336,26 +311,21 @@ def _priors(
 ) -> tuple[Array, list[Array]]:
     """The naive Bayes table of largest likelihood, and three priors in which all is possible.
 
-    They are naive Bayes from pairs, the same of largest likelihood, shrunk, and between them the
-    average of both. If attributes depend on each other beyond the class, the classes of largest
-    likelihood may be other clusters than the class; the pairs then contradict them, and the average
-    has less of both.
+    They are naive Bayes from reconstructed pairs, shrunk towards independence by their noise; the
+    same of largest likelihood, shrunk by direction; and between them the average of both. If
+    attributes depend on each other beyond the class, the classes of largest likelihood may be other
+    clusters than the class; the pairs then contradict them, and the average has less of both.
     """
     channel = reports.channel
-    by_pairs = pairs_table(channel, reconstruction)
-    m_step = naive_bayes_step(channel, reports.total)
-    likely = maximised(reports, m_step, by_pairs if start is None else start)
-    shrunk = shrunk_by_direction(channel, reconstruction, likely)
-    return likely, [with_uniform(prior) for prior in (by_pairs, (by_pairs + shrunk) / 2, shrunk)]
-
-
-def pairs_table(channel: JointChannel, reconstruction: Reconstruction) -> Array:
-    """Naive Bayes from reconstructed pairs, shrunk towards independence by their noise."""
-    *names, target = channel.channel.true.names
+    *names, target = channel.true.names
     prior = projected_prior(reconstruction, target, 1.0)
     unbiased = [reconstruction.table([target, name]) for name in names]
     tables = [shrunk_table(pair, prior, 1.0) for pair in unbiased]
-    return naive_bayes_table(channel, np.maximum(prior, _LEAST_CLASS), tables)
+    by_pairs = naive_bayes_table(np.maximum(prior, _LEAST_CLASS), tables)
+    m_step = naive_bayes_step(channel.true.sizes[:-1], reports.total)
+    likely = maximised(reports, m_step, by_pairs if start is None else start)
+    shrunk = shrunk_by_direction(channel, reconstruction, likely)
+    return likely, [with_uniform(prior) for prior in (by_pairs, (by_pairs + shrunk) / 2, shrunk)]
 
 
 def _held_out_likelihood(folds: Sequence[Fold]) -> float:
@@ -613,7 +583,7 @@ class TreeChoice:
         """Held-out likelihoods of models with the leaves of trees, fitted to the other reports."""
         likely = []
         for fold, tree in zip(self.fitted.folds, trees, strict=True):
-            numbered = np.unique(fold.learnt.channel.leaves(tree), return_inverse=True)[1]
+            numbered = np.unique(fold.learnt.leaves(tree), return_inverse=True)[1]
             m_step = leaf_step(fold.prior, STRENGTH, numbered, fold.learnt.total)
             table = maximised(fold.learnt, m_step, fold.table)
             likely.append(fold.held_out.class_likelihoods(table))
@@ -623,7 +593,7 @@ class TreeChoice:
 def _grown(reports: TableReports, table: Array, settings: GrowthSettings) -> tuple[Tree, Array]:
     """The tree on a joint table, and the price of each node, with the criterion as the cost."""
     settings = replace(settings, caution=0.0, least=_LEAST / reports.total)
-    sizes = reports.channel.channel.true.sizes
+    sizes = reports.channel.true.sizes
     cells = TreeReports.of_cells(table, sizes, int(reports.total))
     grown = growth.grow_nodes(cells, settings).tree()
     tree = growth.follow(grown, cells)  # sums of cells instead of differences
@@ -646,7 +616,7 @@ def by_leaf(fold: Fold, tree: Tree) -> Array:
     whole = tree.value[0] / tree.value[0].sum() / fold.learnt.total
     sums = tree.value + whole
     chances = sums / sums.sum(axis=1, keepdims=True)
-    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.channel.leaves(tree)])
+    return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.leaves(tree)])
 
 
 #: Cells of the largest joint table, true or reported.

@@ -10,7 +10,7 @@ import pytest
 
 from tacit import Attribute, Design, Group, Schema, disguise, related
 from tacit.core.arrays import Array
-from tacit.mine.tree.likelihood import JointChannel, shrunk_by_direction
+from tacit.mine.tree.likelihood import shrunk_by_direction
 from tacit.reconstruction import reconstruct
 
 SCHEMA = Schema([Attribute(name, ["no", "yes"]) for name in ("a", "b", "class")])
@@ -23,7 +23,7 @@ def linked(theta: float, n: int = 4000) -> Callable[[Array], Array]:
     b = np.where(rng.random(n) < 0.1, 1 - own, own)
     true = np.column_stack([rng.integers(0, 2, n), b, own]).astype(np.uint8)
     design = Design(SCHEMA, [Group(["a", "class"], related(theta)), Group(["b"], related(theta))])
-    channel = JointChannel(design.channel(SCHEMA.names))
+    channel = design.channel(SCHEMA.names)
     reports = reconstruct(disguise(true, design, rng), design)
     return partial(shrunk_by_direction, channel, reports)
 
