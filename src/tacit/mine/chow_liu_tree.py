@@ -19,12 +19,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.core.argument_checks import check_rate, check_whole, non_negative
 from tacit.core.arrays import Array, Codes, Index
 from tacit.core.design import Design
 from tacit.core.label_codes import code_type, decode
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, SchemaError
-from tacit.core.argument_checks import check_rate, check_whole, non_negative
 from tacit.mine.fidelity import Fidelity, fidelity
 from tacit.mine.miner import LearntModel, counted_records
 from tacit.mine.query_errors import QueryErrors, report_covariance

@@ -19,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.argument_checks import non_negative
+from tacit.core.argument_checks import check_whole_or_none, non_negative
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError, unknown
-from tacit.core.argument_checks import check_whole_or_none, non_negative
 from tacit.mine.miner import Miner, reported_patterns
 from tacit.mine.tree import growth
 from tacit.mine.tree.growth import CRITERIA, GrowthSettings, Tree

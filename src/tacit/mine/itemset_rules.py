@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from tacit.core.argument_checks import check_whole_or_none, is_real
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori
 from tacit.mine.apriori import Itemsets, RuleMoments, Supports, words
-from tacit.core.argument_checks import check_whole_or_none, is_real
 from tacit.mine.error_control import ThresholdTests, shares_of_lengths
 from tacit.output.number_text import decimals, number_of, span
 from tacit.output.rounding import finite

@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit, ndtri
 
+from tacit.core.argument_checks import check_positive
 from tacit.core.arrays import Array, Mask
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.core.argument_checks import check_positive
 from tacit.mine.miner import Miner
 from tacit.models import naive_bayes as bayes
 from tacit.output.number_text import number_of

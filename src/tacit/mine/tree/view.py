@@ -35,9 +35,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri_exp
 
+from tacit.core.argument_checks import check_whole_or_none
 from tacit.core.arrays import Index
 from tacit.core.schema import Label, Schema
-from tacit.core.argument_checks import check_whole_or_none
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.growth import Tree
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
