@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tacit.quantitative import bar_lev, eriksson, mean, multiplicative, scramble, square_wave
-from tacit.quantitative.square_waves import best_reach
+from tacit.quantitative.families import best_reach
 
 RNG = np.random.default_rng(11)
 X = RNG.gamma(2, 10, 300).round(2)

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from tacit.core.arrays import Array
 from tacit.quantitative import mean, multiplicative, scramble, variance
-from tacit.quantitative.scrambling import Scrambling
+from tacit.quantitative.families import Scrambling
 from tests.support.chance import FALSE_ALARM, looks_like
 from tests.support.scramblings import SCRAMBLINGS, TRUE, law
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tacit.quantitative import additive, bar_lev, eriksson, multiplicative, square_wave
-from tacit.quantitative.scrambling import (
+from tacit.quantitative.families import (
     Additive,
     BarLev,
     Eriksson,
     KnownNumbers,
     Multiplicative,
     Scrambling,
+    SquareWave,
 )
-from tacit.quantitative.square_waves import SquareWave
 
 DECK = {-20: "1/4", 5: "1/2", 30: "1/4"}
 FACTORS = {"1/2": "1/3", 1: "1/3", 3: "1/3"}

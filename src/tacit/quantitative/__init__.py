@@ -13,17 +13,16 @@ from tacit.core.imports import lazy_names
 if TYPE_CHECKING:
     from tacit.quantitative.families import *  # noqa: F403
     from tacit.quantitative.moments import *  # noqa: F403
-    from tacit.quantitative.scrambling import *  # noqa: F403
     from tacit.quantitative.smooth_distribution import *  # noqa: F403
-    from tacit.quantitative.square_waves import *  # noqa: F403
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "tacit.quantitative.families": "as_matrix scramble scrambling_from_json",
+        "tacit.quantitative.families": (
+            "Scrambling additive as_matrix bar_lev eriksson multiplicative scramble "
+            "scrambling_from_json square_wave"
+        ),
         "tacit.quantitative.moments": "mean variance",
-        "tacit.quantitative.scrambling": "Scrambling additive bar_lev eriksson multiplicative",
         "tacit.quantitative.smooth_distribution": "distribution",
-        "tacit.quantitative.square_waves": "square_wave",
     },
 )

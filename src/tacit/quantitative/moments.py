@@ -37,8 +37,7 @@ import numpy as np
 
 from tacit.core.arrays import Array
 from tacit.errors import DataError
-from tacit.quantitative.families import check_scrambling
-from tacit.quantitative.scrambling import Scrambling, numbers_of
+from tacit.quantitative.families import Scrambling, check_scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, check_level, t_deviate
 from tacit.reconstruction.sampling import SampleData, Sampling, function_of

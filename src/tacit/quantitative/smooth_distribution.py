@@ -35,9 +35,7 @@ import numpy as np
 from tacit.core.arrays import Array
 from tacit.core.schema import Attribute
 from tacit.errors import DataError, DesignError
-from tacit.quantitative.families import check_scrambling
-from tacit.quantitative.scrambling import Scrambling, numbers_of
-from tacit.quantitative.square_waves import SquareWave
+from tacit.quantitative.families import Scrambling, SquareWave, check_scrambling, numbers_of
 from tacit.reconstruction.estimate import Estimate
 from tacit.reconstruction.interval import Interval, normal_interval
 from tacit.reconstruction.likelihood import Convergence

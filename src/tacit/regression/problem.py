@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -103,11 +103,6 @@ class SourceRows:
         """The names of the columns."""
         return () if isinstance(self.rows, np.ndarray) else tuple(self.rows.columns)
 
-    @property
-    def native(self) -> Any:
-        """The frame as its own library has it."""
-        return self.rows if isinstance(self.rows, np.ndarray) else self.rows.to_native()
-
 
 @dataclass(frozen=True, eq=False)
 class EngineSource:
@@ -136,12 +131,14 @@ class EngineSource:
     def _counted(self, schema: Schema, others: Sequence[str]) -> SourceRows:
         from tacit.core import frames
 
-        if others:
-            by = engine_of(self.records, schema).patterns_by(others)
-            if by.in_order:  # every record by itself
-                by = grouped(by.patterns.patterns, schema, by.columns)
-            return _rows(by.patterns, frames.open_frame(by.columns), self.design.reported)
-        return _rows(engine_of(self.records, schema).patterns(), None, self.design.reported)
+        engine, reported = engine_of(self.records, schema), self.design.reported
+        if not others:
+            return _rows(engine.patterns(), reported)
+        by = engine.patterns_by(others)
+        if by.in_order:  # every record by itself
+            by = grouped(by.patterns.patterns, schema, by.columns)
+        columns = frames.open_frame(by.columns)
+        return _rows(by.patterns, reported, {n: frames.column(columns, n) for n in columns.columns})
 
 
 RecordSource = SourceRows | EngineSource
@@ -160,20 +157,17 @@ def rows_of(source: RecordSource, names: Sequence[str], sampling: Sampling) -> S
     return SourceRows(rows.rows[np.repeat(np.arange(len(rows)), rows.counts.astype(np.intp))])
 
 
-def _rows(counted: PatternTable, columns: Any, schema: Schema) -> SourceRows:
+def _rows(
+    counted: PatternTable, schema: Schema, columns: Mapping[str, Any] | None = None
+) -> SourceRows:
     """Patterns as a frame of labels with other columns beside; missing answers are null."""
-    import pyarrow as pa
-
     from tacit.core import frames
 
-    table = decode(counted.patterns, counted.schema, "pyarrow")
-    for axis, name in enumerate(counted.schema.names):
-        absent = counted.patterns[:, axis] >= schema[name].size
-        if absent.any():
-            cells = pa.array(table.column(name).to_pylist(), mask=absent)
-            table = table.set_column(axis, name, cells)
-    for name in () if columns is None else columns.columns:
-        table = table.append_column(name, frames.column(columns, name))
+    part = schema.subset(counted.schema.names)
+    codes, absent = absent_cells(counted.patterns, part)
+    table = decode(codes, part, "pyarrow", absent)
+    for name, cells in (columns or {}).items():
+        table = table.append_column(name, cells)
     return SourceRows(frames.open_frame(table), counted.counts.astype(np.float64))
 
 
@@ -184,10 +178,11 @@ def source_of(data: Any, design: Design) -> RecordSource:
     if isinstance(data, PatternTable):
         if data.schema != design.reported:
             raise DataError("the pattern table was counted under another schema than the design's")
-        return _counted_rows(data.refuse(weights=True))
+        return _rows(data.refuse(weights=True).with_no_answer(), design.reported)
     if is_counts(data) or (is_url(data) and "#" not in data):  # attributes of the design alone
         counted = partial(count_reported, data, design, True)
-        return _counted_rows(count_answers(counted, design.reported))
+        table = count_answers(counted, design.reported)
+        return _rows(table.with_no_answer(), design.reported)
     if is_remote(data) or is_url(data):
         return EngineSource(data, design)
     if isinstance(data, np.ndarray):
@@ -200,12 +195,6 @@ def source_of(data: Any, design: Design) -> RecordSource:
         return EngineSource(path, design)
     check_origin(path, Origin(design.fingerprint))
     return SourceRows(frames.open_frame(read_frame(path)))
-
-
-def _counted_rows(table: PatternTable) -> SourceRows:
-    if table.absent is not None:
-        return _rows(table.with_no_answer(), None, table.schema)
-    return SourceRows(table.patterns, table.counts.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +376,7 @@ class RegressionRecords:
         attribute = self.design.schema[name]
         if not self.design.is_exact(name):
             return attribute
-        return exact_column(self.rows.native, attribute, self.design.reported)
+        return exact_column(self.rows.rows, attribute, self.design.reported)
 
     def complete(self, columns: Sequence[Column | Attribute]) -> Mask:
         """The records without a missing cell."""
@@ -398,7 +387,7 @@ class RegressionRecords:
                 complete &= ~column.missing
         if disguised and complete.any():
             names = self.design.channel(self.design.jointly_reported(disguised)).reported.names
-            _, absent = attribute_codes(self.rows.native, self.design.reported, names)
+            _, absent = attribute_codes(self.rows.rows, self.design.reported, names)
             complete &= ~absent.any(axis=1)
         if not complete.any():
             raise DataError("every record has a missing cell in a column that the regression uses")
@@ -437,7 +426,7 @@ class RegressionRecords:
                 "regression; use fewer disguised predictors"
             )
         reported = self.design.reported
-        codes, _ = attribute_codes(self.rows.native, reported, channel.reported.names)
+        codes, _ = attribute_codes(self.rows.rows, reported, channel.reported.names)
         cells = np.ravel_multi_index(tuple(codes[used].T.astype(np.intp)), sizes)
         return UsedReports(channel, np.asarray(cells), counts)
 

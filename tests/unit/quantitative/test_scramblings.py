@@ -23,7 +23,7 @@ from tacit.quantitative import (
     square_wave,
     variance,
 )
-from tacit.quantitative.scrambling import Scrambling
+from tacit.quantitative.families import Scrambling
 from tacit.quantitative.smooth_distribution import WaveSums, sums_over_ranges
 from tests.support.scramblings import SCRAMBLINGS, TRUE, law
 
