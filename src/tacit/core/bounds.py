@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -136,6 +136,12 @@ class Bound:
     accuracy: float
     drawn: float
     worst_posterior: float
+
+
+def bound_of_all(bounds: Collection[Bound]) -> Bound:
+    """Of several answers at once: who guesses all of them right guesses each one right."""
+    accuracy = min(bound.accuracy for bound in bounds)
+    return Bound(accuracy, accuracy, min(bound.worst_posterior for bound in bounds))
 
 
 class DesignReports:

@@ -22,7 +22,7 @@ models. Some dependence would make that one certain, so there is no bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from tacit.core.arrays import TINY, Array, Index
-from tacit.core.bounds import Bound, DesignReports
+from tacit.core.bounds import Bound, DesignReports, bound_of_all
 from tacit.core.channel.numbers import Distribution
 from tacit.core.design import Design
 from tacit.core.disguise import disguise
@@ -193,12 +193,6 @@ def _bounds(reports: UnitReports, margins: Margins) -> dict[str, Bound]:
     accuracy = record_bound(reports, {name: bound.accuracy for name, bound in bounds.items()})
     bounds[""] = replace(bound_of_all(bounds.values()), accuracy=accuracy, drawn=accuracy)
     return bounds
-
-
-def bound_of_all(bounds: Collection[Bound]) -> Bound:
-    """Of several answers at once: who guesses all of them right guesses each one right."""
-    accuracy = min(bound.accuracy for bound in bounds)
-    return Bound(accuracy, accuracy, min(bound.worst_posterior for bound in bounds))
 
 
 def _spreads(layout: UnitLayout, margins: Margins) -> dict[str, float]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tacit.core.bounds import Bound, DesignReports
+from tacit.core.bounds import Bound, DesignReports, bound_of_all
 from tacit.core.channel.numbers import sum_up
 from tacit.core.conditions import linked_parts
 from tacit.core.design import Design, check_design
@@ -21,7 +21,7 @@ from tacit.errors import DataError
 from tacit.output import rounding
 from tacit.output.table import Figure, TablesResult
 from tacit.privacy import report_text
-from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess, bound_of_all
+from tacit.privacy.disclosure import MIN_RECORDS, Assessed, Assessment, assess
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import UNTIED, Prior, prior_of
 from tacit.privacy.published_model import AfterMining, after_mining
