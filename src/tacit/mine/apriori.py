@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.argument_checks import check_whole_or_none, is_real
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask, quotient
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
 from tacit.core.schema import Label, Schema
@@ -207,7 +207,7 @@ class SetMoments(NamedTuple):
         stderr = np.sqrt(np.maximum(self.stderr(n_records) ** 2, least_variance))
         central = self.third - 3 * self.mean * self.second + 2 * self.mean**3
         cube = stderr**3 * n_records**2
-        skewness = np.divide(central, cube, out=np.zeros_like(central), where=cube > 0)
+        skewness = quotient(central, cube)
         return self.mean - threshold, stderr, skewness
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.argument_checks import check_whole, check_whole_or_none
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, quotient
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.mine.decision_tree import TreeMiner
@@ -68,7 +68,7 @@ class ForestImportances(TabularResult):
 def importances_by_bag(gains: Array, size: int) -> tuple[Array, Array]:
     """Mean importances and standard errors from gains, trees x attributes, in bags of this size."""
     total = gains.sum(axis=1, keepdims=True)
-    shares = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0)
+    shares = quotient(gains, total)
     value, n_bags = shares.mean(axis=0), len(shares) // size
     if not total.any():  # no tree has a split
         return value, np.zeros(len(value))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.argument_checks import check_whole_or_none, is_real
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask, quotient
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori
@@ -63,13 +63,14 @@ class RuleFigures:
         """
         both, conditions, conclusion = self.moments.mean.T
         none, unit = np.zeros_like(both), np.ones_like(both)
-        share, whole = _ratio(both, conditions), _ratio(unit, conditions)
-        lift, alone = _ratio(share, conclusion), _ratio(unit, conditions * conclusion)
+        ratio = partial(quotient, otherwise=np.nan)
+        share, whole = ratio(both, conditions), ratio(unit, conditions)
+        lift, alone = ratio(share, conclusion), ratio(unit, conditions * conclusion)
         figures = {"conditions_support": conditions}
         for name, value, slope in (
             ("support", both, [unit, none, none]),
             ("confidence", np.clip(share, 0, 1), [whole, -share * whole, none]),
-            ("lift", lift, [alone, -_ratio(lift, conditions), -_ratio(lift, conclusion)]),
+            ("lift", lift, [alone, -ratio(lift, conditions), -ratio(lift, conclusion)]),
         ):
             figures[name], figures[f"{name}_stderr"] = value, self._delta(np.stack(slope, axis=1))
         return figures
@@ -113,7 +114,7 @@ class RuleFigures:
     def _lift_interval(self, z: float) -> Interval:
         lift, stderr = self.estimates["lift"], self.estimates["lift_stderr"]
         positive = lift > 0
-        reach = np.exp(z * np.divide(stderr, lift, out=np.full_like(lift, np.nan), where=positive))
+        reach = np.exp(z * quotient(stderr, lift, np.nan))
         lower = np.where(positive, lift / reach, 0.0)
         upper = np.where(positive, lift * reach, np.maximum(lift + z * stderr, 0))
         return Interval(np.where(np.isnan(lift), np.nan, lower), upper)
@@ -121,11 +122,6 @@ class RuleFigures:
     def _delta(self, slope: Array) -> Array:
         variance = slope[:, None] @ self.moments.covariance @ slope[:, :, None]
         return np.asarray(np.sqrt(np.maximum(variance[:, 0, 0], 0)))
-
-
-def _ratio(above: Array, below: Array) -> Array:
-    """above / below; NaN unless `below` is positive."""
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from scipy.special import logit, ndtri
 
 from tacit.core.argument_checks import check_positive
-from tacit.core.arrays import Array, Mask
+from tacit.core.arrays import Array, Mask, quotient, row_shares
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
@@ -94,7 +94,7 @@ class PairLogOdds:
         slopes = (self._slopes(w)[:, :, None] @ self.events).reshape(w.size, -1)
         linear = slopes @ self.pair.covariance @ slopes.T
         spread = np.sqrt(np.maximum(np.diagonal(linear), 0))
-        scale = np.divide(self.stderr.ravel(), spread, out=np.zeros(w.size), where=spread > 0)
+        scale = quotient(self.stderr.ravel(), spread)
         covariance = linear * np.outer(scale, scale)
         np.fill_diagonal(covariance, self.stderr.ravel() ** 2)
         return np.asarray(covariance)
@@ -111,8 +111,7 @@ class PairLogOdds:
 
     def _observed(self) -> Array:
         """P(c | x); P(c) where nobody seems to answer x."""
-        occurs = self.answer > 0
-        return np.divide(self.both, self.answer, out=self.prior.copy(), where=occurs)
+        return quotient(self.both, self.answer, self.prior)
 
     def _likely(self) -> Array:
         """P(c | x) with one more record that is of class c with probability P(c)."""
@@ -189,7 +188,7 @@ class NaiveBayes(Miner):
             k = int(column.max()) + 1
             counts = np.bincount(codes * k + column, minlength=n_classes * k) + self.alpha
             table = counts.reshape(n_classes, k).astype(np.float64)
-            tables.append(bayes.rows_summing_to_one(table))
+            tables.append(row_shares(table))
         prior = np.bincount(codes) / len(codes)
         self.restore(bayes.BayesParameters(prior, tables, len(codes), "counts"))
 

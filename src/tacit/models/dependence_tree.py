@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.core.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index, quotient
 from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 from tacit.models.units import UnitReports
 from tacit.reconstruction.likelihood import EMStep, squarem
@@ -270,8 +270,8 @@ def with_margins(table: Array, first: Array, second: Array) -> Array:
     """The table that is proportional to this one by row and by column and has these margins."""
     fitted = table
     for _ in range(_ROUNDS):
-        fitted = fitted * _ratio(first, fitted.sum(axis=1))[:, None]
-        fitted = fitted * _ratio(second, fitted.sum(axis=0))
+        fitted = fitted * quotient(first, fitted.sum(axis=1))[:, None]
+        fitted = fitted * quotient(second, fitted.sum(axis=0))
         if np.abs(fitted.sum(axis=1) - first).max() < _MARGIN_TOLERANCE:
             break
     return fitted
@@ -311,9 +311,4 @@ def _edge(reports: UnitReports, tests: PairDependence, row: int, table: Array) -
 
 def _conditional(table: Array, margin: Array) -> Array:
     """P(child | parent); the child's margin where the parent's category never occurs."""
-    total = table.sum(axis=1, keepdims=True)
-    return np.where(total > 0, table / np.where(total > 0, total, 1), margin)
-
-
-def _ratio(over: Array, under: Array) -> Array:
-    return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
+    return quotient(table, table.sum(axis=1, keepdims=True), margin)

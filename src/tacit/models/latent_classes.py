@@ -27,7 +27,7 @@ from typing import Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.core.arrays import Array, Index, row_products
+from tacit.core.arrays import Array, Index, row_products, row_shares
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
 from tacit.models.naive_bayes import CHUNK, ConditionalModel, GroupBlocks, Tables
@@ -214,7 +214,7 @@ class Search:
         for margin in self.margins:
             inside = _UNIFORM / margin.size + (1 - _UNIFORM) * margin
             table = inside * np.exp(spread * rng.normal(size=(n_classes, margin.size)))
-            tables.append(table / table.sum(axis=1, keepdims=True))
+            tables.append(row_shares(table))
         return np.full(n_classes, 1 / n_classes), tables
 
     def fit(

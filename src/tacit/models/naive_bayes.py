@@ -48,7 +48,7 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import chdtri, ndtri
 
-from tacit.core.arrays import TINY, Array, Codes, Index, row_products
+from tacit.core.arrays import TINY, Array, Codes, Index, row_products, row_shares
 from tacit.core.channel.families import Attributes
 from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
@@ -372,7 +372,7 @@ class ConditionalModel:
     def repair(self, parameters: Array) -> Array:
         """Make every distribution sum to 1 again."""
         prior, tables = self.split(parameters)
-        return self.join(prior / prior.sum(), [t / t.sum(axis=1, keepdims=True) for t in tables])
+        return self.join(prior / prior.sum(), [*map(row_shares, tables)])
 
     def _free(self, tables: Tables) -> Tables:
         return [table for a, table in enumerate(tables) if a != self.target]
@@ -424,7 +424,7 @@ class ConditionalModel:
                 for units, by_cell in zip(block.strategies, by_strategy, strict=True):
                     units.add(counts, tables, by_cell)
         added = [count + alpha / self.n_records for count in counts]
-        return [count / count.sum(axis=1, keepdims=True) for count in added]
+        return [*map(row_shares, added)]
 
 
 def _look_up(tables: BlockTables, codes: Sequence[Index]) -> tuple[Array, Array]:
@@ -490,17 +490,12 @@ def logit_positions(design: Design, target: str) -> dict[str, Index]:
     return dict(zip((target, *others.names), positions, strict=True))
 
 
-def rows_summing_to_one(table: Array) -> Array:
-    """The table with each row divided by its sum."""
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
-
-
 def literal(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
     """P(c) and P(a, c) as reconstructed, negative cells cut at zero, `alpha` records added."""
     alone, unbiased = reconstruction.table([target]), pair_tables(reconstruction, target)
     share = alpha / reconstruction.n_records
     prior = np.maximum(alone.value, share)
-    tables = [rows_summing_to_one(np.maximum(p.value, 0) + share) for p in unbiased.values()]
+    tables = [row_shares(np.maximum(p.value, 0) + share) for p in unbiased.values()]
     n = reconstruction.n_records
     return BayesParameters(prior / prior.sum(), tables, n, "literal", unbiased, alone)
 
@@ -524,7 +519,7 @@ def shrunk_table(pair: Estimate, prior: Array, alpha: float) -> Array:
     dependence, statistic, freedom = class_dependence(pair)
     shrinkage = max(0.0, 1 - freedom / max(statistic, TINY))
     joint = np.outer(prior, _margin(pair, alpha)) + shrinkage * dependence
-    return rows_summing_to_one(np.maximum(joint, 0.5 / pair.n_records))
+    return row_shares(np.maximum(joint, 0.5 / pair.n_records))
 
 
 def likelihood(reconstruction: Reconstruction, target: str, alpha: float) -> BayesParameters:
@@ -614,7 +609,7 @@ def _start(model: ConditionalModel, unbiased: Mapping[str, Estimate], classes: E
     for name in model.names:
         table = np.eye(model.n_classes)
         if name in unbiased:
-            table = rows_summing_to_one(project(unbiased[name].value) + 1 / model.n_records)
+            table = row_shares(project(unbiased[name].value) + 1 / model.n_records)
         tables.append(_START / table.shape[1] + (1 - _START) * table)
     return model.join(_START / prior.size + (1 - _START) * prior, tables)
 

@@ -20,7 +20,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Index, quotient
 
 #: The parent of a root.
 ROOT = -1
@@ -81,7 +81,7 @@ class TreeDistribution:
         back = {}
         for _, v in self.edges:
             margin = self.margins[v][:, None]
-            back[v] = np.where(margin > 0, self.pair(v).T / np.where(margin > 0, margin, 1), 0.0)
+            back[v] = quotient(self.pair(v).T, margin)
         return back
 
     def joint(self) -> Array:

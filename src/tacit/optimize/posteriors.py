@@ -20,7 +20,7 @@ from math import comb, floor
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask, row_shares
 from tacit.optimize.weight_solver import Prices
 
 #: Categories up to which every subset is priced.
@@ -116,7 +116,7 @@ class CappedPosteriors:
             if not gains.any():
                 break
             members[gains, best[gains]] ^= True
-        rows = scaled(np.unique(members, axis=0))
+        rows = row_shares(np.unique(members, axis=0))
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
     # Delta on k, the rest on one more ---------------------------------------------------------
@@ -206,12 +206,7 @@ def best_subsets(
     worth = subset_forms(prices.gram, base, steps) / total
     worth -= base @ prices.linear + subset_sums(prices.linear * steps)
     worth = np.where(possible, (worth - prices.multiplier * tie) / total, -np.inf)
-    return scaled(base + subset_members(largest_of(worth, count), len(base)) * steps)
-
-
-def scaled(rows: Array) -> Array:
-    """Rows that sum to 1."""
-    return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+    return row_shares(base + subset_members(largest_of(worth, count), len(base)) * steps)
 
 
 def largest_of(worth: Array, count: int) -> Index:
@@ -280,7 +275,7 @@ class BoundedRatios:
 
     def _near(self, raised: Array) -> Array:
         """Rows raised where that is 1, moved towards the prior until they keep the cap."""
-        rows = scaled(self.p * (1 + (self.ratio - 1) * raised))
+        rows = row_shares(self.p * (1 + (self.ratio - 1) * raised))
         over = np.where(rows > self.cap, (self.cap - self.p) / (rows - self.p), 1.0)
         return np.asarray(self.p + over.min(axis=1, keepdims=True) * (rows - self.p))
 
@@ -362,12 +357,12 @@ class BoundedRatios:
                     break
                 inside[gains, move[gains]] ^= True
                 worth = np.maximum(worth, offered.max(axis=1))
-            best.append(scaled(self.p + inside[np.isfinite(worth)] * steps))
+            best.append(row_shares(self.p + inside[np.isfinite(worth)] * steps))
         rows = np.unique(np.concatenate(best), axis=0)
         return np.asarray(rows[largest_of(prices.of(rows), count)])
 
     def _worth(self, prices: Prices, inside: Mask, steps: Array) -> Array:
-        rows = scaled(self.p + inside * steps)
+        rows = row_shares(self.p + inside * steps)
         return np.where(rows.max(axis=1) <= self.cap, prices.of(rows), -np.inf)
 
 

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.argument_checks import check_share, check_whole
-from tacit.core.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index, row_shares
 from tacit.errors import DesignError
 from tacit.optimize.objectives import best_warner, errors, privacy, random_matrices
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult
@@ -79,7 +79,7 @@ def _moved(values: Array, entries: Array, parts: Array, grow: Array) -> Array:
     moved = values - (sign * amount / total)[:, None] * others
     moved[changed] = entry + sign * amount
     np.maximum(moved, 0, out=moved)
-    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+    return row_shares(moved)
 
 
 def repair(matrices: Array, problem: FrontProblem, steps: int = STEPS) -> Array:
@@ -118,7 +118,7 @@ def _levelled(columns: Array, reports: Array, priors: Array, cap: float) -> Arra
     spare = np.minimum(room - lowered, 1)
     share = lowered.sum(axis=1) / np.maximum(spare.sum(axis=1), TINY)
     moved = np.maximum(columns + lowered - spare * np.maximum(share, -1)[:, None], 0)
-    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+    return row_shares(moved)
 
 
 def _mixed(matrices: Array, problem: FrontProblem) -> Array:

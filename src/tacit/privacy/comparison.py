@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tacit.core.argument_checks import check_share, check_whole
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, quotient
 from tacit.core.channel import Coin, related, truthful, unrelated
 from tacit.core.channel.numbers import Number, fraction
 from tacit.core.design import Design, Group
@@ -28,7 +28,6 @@ from tacit.errors import DataError, unknown
 from tacit.output import rounding
 from tacit.output.table import Figure, Table, TablesResult
 from tacit.privacy.prior import prior_of
-from tacit.privacy.risk import quotient
 from tacit.privacy.scopes import Limits, measure
 from tacit.reconstruction.interval import check_level
 

@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index
+from tacit.core.arrays import Array, Index, quotient
 from tacit.core.channel.kernels import dense_outcomes
 from tacit.core.design import Design
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import (
     Risk,
     in_turn,
-    quotient,
     risk_of_cases,
     risk_of_drawn_cases,
     slack_of,

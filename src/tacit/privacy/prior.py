@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array
+from tacit.core.arrays import Array, quotient
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
 from tacit.core.design import Design
 from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, unknown
 from tacit.output.json_documents import parse_json
 from tacit.output.number_text import number_of
-from tacit.privacy.risk import check_distribution, numbers, quotient
+from tacit.privacy.risk import check_distribution, numbers
 from tacit.reconstruction import Estimate, Reconstruction
 from tacit.reconstruction.tables import project
 

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.argument_checks import check_number, check_share
-from tacit.core.arrays import Array, row_products
+from tacit.core.arrays import Array, quotient, row_products
 from tacit.core.design import Design
 from tacit.core.schema import Label
 from tacit.errors import DataError, DesignError, FileError
@@ -43,7 +43,7 @@ from tacit.output.json_documents import parse_json
 from tacit.privacy import scopes
 from tacit.privacy.known_others import risks_knowing
 from tacit.privacy.prior import Prior, PriorTable
-from tacit.privacy.risk import Risk, joint_risk, quotient, slack_of, upper
+from tacit.privacy.risk import Risk, joint_risk, slack_of, upper
 from tacit.privacy.scopes import Limits, Scope, risk_in_record
 
 
@@ -293,7 +293,7 @@ def _with_model(
     weights = table * silent
     total = weights.sum(axis=-2, keepdims=True)
     even = silent / np.maximum(silent.sum(axis=-2, keepdims=True), 1)
-    share = np.where(total > 0, quotient(weights, total), even)
+    share = quotient(weights, total, even)
     whole = told + (1 - told.sum(axis=-2, keepdims=True)) * share
     whole = whole / whole.sum(axis=-2, keepdims=True)
     applies = ~silent.all(axis=-2, keepdims=True)

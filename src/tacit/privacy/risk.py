@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import TINY, Array
+from tacit.core.arrays import TINY, Array, quotient
 from tacit.core.channel.kernels import uncertainty
 from tacit.errors import DataError, unknown
 
@@ -257,11 +257,6 @@ def _by_case(outcomes: Iterable[Array], table: Array) -> Array:
 def add(table: Array) -> Array:
     """Sums over cells, one per prior; along memory, where NumPy sums pairwise and rounds least."""
     return np.asarray(np.ascontiguousarray(table.T).sum(axis=1))
-
-
-def quotient(top: Array, bottom: Array) -> Array:
-    """top / bottom; 0 where the bottom is 0, as is then the top."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def upper(values: Array, level: float) -> Array:

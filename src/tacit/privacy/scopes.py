@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask
+from tacit.core.arrays import Array, Index, Mask, quotient
 from tacit.core.channel.kernels import Mixture, Step, along_axis, dense_pass, uncertainty
 from tacit.core.channel.numbers import sum_up
 from tacit.core.design import Design, Factor
@@ -653,7 +653,7 @@ def answer_risks(design: Design, prior: Prior, name: str, level: float) -> tuple
 def _shares(joint: Array, column: Index) -> tuple[Array, Array]:
     """The posterior of the true category at `place` and the largest one, for each report."""
     sent, true = joint.sum(axis=1), joint[np.arange(len(column)), column]
-    return risk.quotient(true, sent), risk.quotient(joint.max(axis=1), sent)
+    return quotient(true, sent), quotient(joint.max(axis=1), sent)
 
 
 def joints_of(design: Design, prior: Prior, name: str) -> tuple[Attribute, Iterator[Array]]:

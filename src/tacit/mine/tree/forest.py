@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.arrays import TINY, Array, Codes, Index, row_products
+from tacit.core.arrays import TINY, Array, Codes, Index, row_products, row_shares
 from tacit.core.channel.families import Attributes
 from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
@@ -103,7 +103,7 @@ def mean_chances(trees: list[Tree], records: Codes | Index, weights: Array) -> A
     total = np.zeros((len(records), trees[0].value.shape[1]))
     for tree, weight in zip(trees, weights, strict=True):
         total += weight * tree.value[tree.find(records, records.shape[1])]
-    return np.asarray(total / total.sum(axis=1, keepdims=True))
+    return row_shares(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +271,7 @@ class ReportedForest:
         if weight == 0:
             return forest
         tree, shares = trees.choice.tree, trees.choice.tree.value[trees.choice.tree.label_source]
-        member = forest_member(tree, shares / shares.sum(axis=1, keepdims=True))
+        member = forest_member(tree, row_shares(shares))
         weights = np.append(forest.weights * (1 - weight), weight)
         return GrownForest([*forest.trees, member], weights, forest.gains)
 

@@ -43,7 +43,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
-from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.arrays import Array, Codes, Index, Mask, quotient
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.tables import (
     ClassTables,
@@ -120,9 +120,7 @@ class Tree:
     def chances(self) -> Array:
         """The predicted P(class | node): the shares of the label source, none negative."""
         shares = np.maximum(self.value[self.label_source], 0)
-        total = shares.sum(axis=1, keepdims=True)
-        even = np.full(shares.shape, 1 / shares.shape[1])
-        return np.asarray(np.divide(shares, total, out=even, where=total > 0))
+        return quotient(shares, shares.sum(axis=1, keepdims=True), 1 / shares.shape[1])
 
     @cached_property
     def label(self) -> Index:

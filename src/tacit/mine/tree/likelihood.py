@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.core.arrays import TINY, Array, Index
+from tacit.core.arrays import TINY, Array, Index, row_shares
 from tacit.core.channel.linear_maps import Linear
 from tacit.core.design import ProductChannel
 from tacit.mine.tree import growth
@@ -31,7 +31,6 @@ from tacit.mine.tree.tables import TreeReports
 from tacit.models.naive_bayes import (
     class_dependence,
     projected_prior,
-    rows_summing_to_one,
     shrunk_table,
 )
 from tacit.reconstruction import Reconstruction
@@ -192,7 +191,7 @@ def naive_bayes_step(sizes: Sequence[int], n_records: float) -> MStep:
         for a in range(len(sizes)):
             others = tuple(b for b in range(len(sizes)) if b != a)
             margin = cube.sum(axis=others).T + 1 / n_records
-            tables.append(rows_summing_to_one(margin))
+            tables.append(row_shares(margin))
         return naive_bayes_table(classes, tables)
 
     return m_step
@@ -615,7 +614,7 @@ def by_leaf(fold: Fold, tree: Tree) -> Array:
     """P(x) P(c | leaf of x), with one record of the whole added to every leaf."""
     whole = tree.value[0] / tree.value[0].sum() / fold.learnt.total
     sums = tree.value + whole
-    chances = sums / sums.sum(axis=1, keepdims=True)
+    chances = row_shares(sums)
     return np.asarray(fold.table.sum(axis=1)[:, None] * chances[fold.learnt.leaves(tree)])
 
 
