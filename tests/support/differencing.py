@@ -217,7 +217,10 @@ WITHOUT_FIGURES = (
     "design.json",
     "questions",
     "export",
+    "report",
     "regression",
+    "comparison.csv",
+    "regression.csv",
     "{question}.svg",
 )
 _NUMBER = re.compile(r'<td[^>]* class="num[^"]*">([^<]*)<')
@@ -230,6 +233,8 @@ class Viewer:
     def __init__(self, browser: Browser, survey: Published, figures: KnownFigures) -> None:
         self.browser, self.survey, self.figures = browser, survey, figures
         self.statuses: dict[str, set[int]] = {}
+        self._compared: set[float] = set()
+        self.report = ""
 
     def look(self) -> None:
         """Read everything that there is now."""
@@ -238,7 +243,9 @@ class Viewer:
             for page in PAGES
             if page.method == "GET" and page.needs is Role.VIEWER and "{survey}" in page.path
         ]
-        for path in sorted(paths, key=lambda path: path != "/api/surveys/{survey}/results"):
+        self._compared = set()
+        first, last = "/api/surveys/{survey}/results", "/surveys/{survey}/report.html"
+        for path in sorted(paths, key=lambda path: (path == last) - (path == first)):
             self._read(path)
 
     def _get(self, path: str) -> Any:
@@ -294,9 +301,14 @@ class Viewer:
                 if not cell["suppressed"]
             }
             exact = self.figures.is_exact(table, names)
+            self._analysed(own + "comparison.csv", query, table)
+            for group in table["groups"]:
+                if group["people"] is not None:
+                    labels = {keys[key]: group[key] for key in ("layer", "column") if group[key]}
+                    self.figures.add_cell(table["records"], labels)
             for one in shown:
-                own = dict(zip(("layer", "column", "row"), one, strict=True))
-                answers = {name: own[key] for key, name in keys.items()}
+                labels = dict(zip(("layer", "column", "row"), one, strict=True))
+                answers = {name: labels[key] for key, name in keys.items()}
                 self.figures.add_cell(table["records"], answers, exact)
             for one in table["comparisons"]:
                 for group in (one["column"], one["against"]):
@@ -315,11 +327,14 @@ class Viewer:
             left_out = [{code: "out"} for code in range(len(categories))]
             for recoding in (*merged, *left_out):
                 fields = {f"{name}.{code}": value for code, value in recoding.items()}
-                answer = self._get(f"{path}?{urlencode({**keys, **fields})}")
+                query = urlencode({**keys, **fields})
+                answer = self._get(f"{path}?{query}")
                 if answer.status_code != 200:
                     assert answer.status_code == 400, answer.text
                     continue
                 table = answer.json()
+                own = path.removeprefix("/api").removesuffix("table")
+                self._analysed(own + "comparison.csv", query, table)
                 groups = [[label] for k, label in enumerate(categories) if k not in recoding]
                 if "1" in recoding.values():
                     groups.append([categories[k] for k in recoding])
@@ -345,6 +360,8 @@ class Viewer:
                     assert answer.status_code == 400, answer.text
                     continue
                 fit = answer.json()
+                own = path.removeprefix("/api").removesuffix("regression")
+                self._analysed(own + "regression.csv", query, fit)
                 records = fit["records"] + fit["left_out"]
                 assert fit["left_out"] >= SMALLEST_GROUP
                 for name in chosen:
@@ -353,6 +370,15 @@ class Viewer:
                     for group, one in product(labels, fit["answers"]):
                         key = (records, outcome, *chosen, name, group, one)
                         self.figures.add_left_out(records, {name: group, outcome: one}, key)
+
+    def _analysed(self, path: str, query: str, content: Any) -> None:
+        """The file of an analysis has no number that a program does not read."""
+        numbers = _floats(content)
+        self._compared |= numbers
+        file = self.browser.get(f"{path}?{query}").text
+        seen = {float(one) for one in re.findall(r"(?<![\w.])\d+\.\d{4,}(?:e-\d+)?", file)}
+        near = np.array(sorted(map(abs, numbers)))
+        assert all(np.abs(near - one).min() < 1e-4 * max(one, 1) for one in seen), path
 
     def _models(self, path: str) -> None:
         listed = self.browser.get(path.rpartition("/")[0]).json()["models"]
@@ -374,7 +400,10 @@ class Viewer:
             return  # read beside the API
         answer = self._get(path)
         if answer.status_code == 200:
-            _shows_only(answer.text, getattr(self, "_numbers", set()), path)
+            numbers = getattr(self, "_numbers", set())
+            if path.endswith("report.html"):
+                self.report, numbers = answer.text, numbers | self._compared
+            _shows_only(answer.text, numbers, path)
 
     def _file(self, path: str, name: str) -> None:
         answer = self._get(path)
@@ -424,7 +453,7 @@ def _floats(content: Any) -> set[float]:
 def _shows_only(page: str, numbers: set[float], path: str) -> None:
     """The shares in the cells of a page are among those that a program reads."""
     known = {f"{100 * number:.1f}" for number in numbers} | {f"{n:.2f}" for n in numbers}
-    known |= {f"{n:.1f}" for n in numbers} | {f"{n:.4f}" for n in numbers}
+    known |= {f"{n:.{digits}f}" for n in numbers for digits in (1, 3, 4)}
     known |= {f"{math.ceil(1000 * n) / 10:.1f}" for n in numbers}  # privacy is rounded up
     for cell in _NUMBER.findall(page):
         for one in re.findall(r"\d+\.\d+", cell):

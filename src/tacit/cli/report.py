@@ -13,11 +13,19 @@ from tacit.output.number_text import number_of
 from tacit.records import check_apart, write_bytes
 
 
-def report(*, records: ReportedRecords, out: Path) -> None:
+def report(
+    *,
+    records: ReportedRecords,
+    out: Path,
+    compare: list[str] | None = None,
+    regress: list[str] | None = None,
+) -> None:
     """Write the results of a published survey as a report for a paper's appendix.
 
     The methods with references, and for each question a table and a figure: a PDF, or one HTML file
     without script, which loads nothing.
+
+    Comparisons and regressions hide groups of fewer than 20 people, as the studio does.
 
     Example: [bold]tacit report published.json --database survey.db --out report.pdf[/bold]
 
@@ -25,12 +33,18 @@ def report(*, records: ReportedRecords, out: Path) -> None:
     ----------
     out
         The report to write: .html or .pdf.
+    compare
+        A comparison to add, as in the address of the studio's page, such as
+        "row=smokes&column=site"; may be repeated.
+    regress
+        A regression to add, such as "outcome=smokes&with=site&with=age"; may be repeated.
     """
     kind = out.suffix.lower()
     if kind not in (".html", ".htm", ".pdf"):
         raise FileError(f"{out}: the report is HTML or PDF; name it .html or .pdf")
     check_apart(out, *records.files)
     published = surveys.read_published(records.design_file)
+    from tacit.studio.analyses import COMPARISON, REGRESSION, Analysis
     from tacit.studio.release import Release
     from tacit.studio.report import survey_report, survey_report_pdf
 
@@ -38,7 +52,13 @@ def report(*, records: ReportedRecords, out: Path) -> None:
     if not counts.n_records:
         raise DataError(f"no answers yet to {records.design_file}: nothing to report")
     release = Release(published, counts)
-    pdf = kind == ".pdf"
-    content = survey_report_pdf(release) if pdf else survey_report(release).encode()
-    write_bytes(out, content, private=True)
+    analyses = [
+        *(Analysis(COMPARISON, query) for query in compare or ()),
+        *(Analysis(REGRESSION, query) for query in regress or ()),
+    ]
+    for analysis in analyses:
+        analysis.result(release)  # one that cannot be made is an error here
+    make = survey_report_pdf if kind == ".pdf" else survey_report
+    content = make(release, analyses, release)
+    write_bytes(out, content.encode() if isinstance(content, str) else content, private=True)
     echo(f"wrote {out}: {number_of(counts.n_records, 'record')}")

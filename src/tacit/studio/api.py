@@ -10,16 +10,14 @@ from typing import Any
 from tacit import __version__
 from tacit.collect.http import PROBLEM
 from tacit.errors import DataError
-from tacit.studio import account_pages, draft_pages, model_pages, site, survey_pages
+from tacit.studio import account_pages, analysis_pages, draft_pages, model_pages, site, survey_pages
 from tacit.studio.accounts import Role
+from tacit.studio.analyses import COMPARISON, REGRESSION
+from tacit.studio.analysis_pages import asked
 from tacit.studio.drafts import Draft, DraftDocument, checked_text
-from tacit.studio.group_tables import group_table
 from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
-from tacit.studio.recoding import recodings_of_form
-from tacit.studio.regression_request import request_of_form
-from tacit.studio.regressions import regression
 from tacit.studio.release import next_release_at
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
@@ -55,12 +53,9 @@ def survey_table(visit: PageVisit) -> Answer:
     parameter `QUESTION.K` says what its answer number K, from 0, counts as (1 or 2: a merged group;
     out: left out), and `QUESTION.merged1` names the first merged group.
     """
-    release, fields = visit.comparable_release(), visit.request.query_params
-    row, column, layer = (fields.get(key, "") for key in ("row", "column", "layer"))
-    by = [layer, column] if layer else [column]
-    recodings = recodings_of_form(visit.survey.design.schema, [row, *by], fields)
-    table = group_table(release, row, by, recodings, fields.get("reference") or None)
-    head = {"row": row, "column": column, "layer": layer or None}
+    fields, release = visit.request.query_params, visit.comparable_release()
+    table = asked(visit, COMPARISON).result(release)
+    head = {key: fields.get(key) or None for key in ("row", "column", "layer")}
     return {**head, "records": release.counts.n_records, **table.to_dict()}
 
 
@@ -71,9 +66,7 @@ def survey_regression(visit: PageVisit) -> Answer:
     `first` and `second` name an interaction. Answers are merged as in tables. An outcome with more
     than two answers is `ordered` or `unordered`, by `kind` or as the question is.
     """
-    release, fields = visit.comparable_release(), visit.request.query_params
-    request = request_of_form(visit.survey, fields, fields.getlist("with"))
-    return regression(release, request).to_dict()
+    return asked(visit, REGRESSION).result(visit.comparable_release()).to_dict()
 
 
 def close_survey(visit: PageVisit) -> Answer:
@@ -206,8 +199,8 @@ def _described(model: StoredModel) -> dict[str, Any]:
 
 
 _SURVEY, _DRAFT = "/api/surveys/{survey}", "/api/drafts/{draft}"
-_SNAPSHOT, _INVITATIONS, _MODELS = (
-    f"{_SURVEY}/{name}" for name in ("snapshot", "invitations", "models")
+_SNAPSHOT, _INVITATIONS, _MODELS, _REPORT = (
+    f"{_SURVEY}/{name}" for name in ("snapshot", "invitations", "models", "report")
 )
 _INVITATION, _MODEL = f"{_INVITATIONS}/{{number:int}}", f"{_MODELS}/{{model}}"
 _with_text = partial(PageRoute, longest=site.LONGEST_TEXT_FORM)
@@ -223,6 +216,14 @@ ROUTES = (
         *("GET", f"{_SURVEY}/regression", Role.VIEWER, survey_regression, "Regression"),
         query=("outcome", "with"),
         optional=("first", "second", "kind"),
+    ),
+    PageRoute("GET", _REPORT, Role.VIEWER, analysis_pages.report_contents, "Analyses"),
+    PageRoute(
+        "POST", _REPORT, Role.ANALYST, analysis_pages.add_to_report, "Analyses", 201, "Analysis"
+    ),
+    PageRoute(
+        *("DELETE", f"{_REPORT}/{{number:int}}", Role.ANALYST, analysis_pages.remove_from_report),
+        answer="Analyses",
     ),
     PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, "Survey", 200, "Confirmation"),
     PageRoute("POST", _SNAPSHOT, Role.OWNER, freeze_snapshot, "Survey", 200, "Confirmation"),
@@ -273,7 +274,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("odds_ratio", "pvalue", "estimate", "stderr"), _NUMBER),
     **dict.fromkeys(("log_likelihood", "aic"), _NUMBER),
     **dict.fromkeys(("effective", "level", "min_support", "min_confidence"), _NUMBER),
-    **dict.fromkeys(("max_depth", "classes"), _MAYBE_WHOLE),
+    **dict.fromkeys(("max_depth", "classes", "people"), _MAYBE_WHOLE),
     **dict.fromkeys(("open", "suppressed"), _FLAG),
     **dict.fromkeys(("problems", "warnings"), _list(_TEXT)),
     **dict.fromkeys(("widths", "request", "summary", "privacy"), _OBJECT),
@@ -304,6 +305,7 @@ _INVITED = {"id": _WHOLE, "role": {"enum": _ROLES}}
 _QUESTION = _object(
     "name text missing effective", answers=_list(_object("label share low high reported"))
 )
+_ANALYSIS = _object("query", kind={"enum": [COMPARISON, REGRESSION]})
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "Problem": {
@@ -325,6 +327,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "row column layer records",
         cells=_list(_object(f"{_CELL_NAMES} share suppressed")),
         comparisons=_list(_object(f"{_CELL_NAMES} against difference")),
+        groups=_list(_object("layer column people")),
         test=_object("statistic df p")
         | _MAYBE_OBJECT
         | {"description": "None if a cell is suppressed."},
@@ -339,6 +342,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         ),
         effects=_list(_object("name label against answer difference low high")),
     ),
+    "Analyses": _object("", analyses=_list(_ANALYSIS)),
+    "Analysis": _ANALYSIS,
     "Plan": {
         "description": "As `tacit plan --format json` prints it, with `tradeoff` beside.",
         **_object(

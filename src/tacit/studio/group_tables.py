@@ -13,6 +13,7 @@ import numpy as np
 
 from tacit.errors import DataError, unknown
 from tacit.output.rounding import finite
+from tacit.output.table import Table
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio import disclosure
@@ -25,6 +26,8 @@ GroupLabels = tuple[Any, ...]
 
 #: A table with more cells is refused.
 MOST_CELLS = 400
+#: A larger p-value is no evidence of a difference.
+_SMALL_P = 0.05
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class GroupTable:
     cells: tuple[GroupCell, ...]
     comparisons: tuple[GroupComparison, ...]
     test: HypothesisTest | None
+    #: About how many people each group has; None if that may not be told.
+    people: Mapping[GroupLabels, int | None]
     #: Records that are left out: those without an answer to one of the questions, and others.
     missing: int = 0
 
@@ -90,12 +95,76 @@ class GroupTable:
         clear = [pair for pair in self.comparisons if pair.low > 0 or pair.high < 0]
         return max(clear, key=lambda pair: abs(pair.difference), default=None)
 
+    @property
+    def finding(self) -> str:
+        """The largest difference in words, and what the test says if it finds nothing."""
+        if not self.comparisons:
+            return ""
+        found = "No clear difference: the intervals of all differences contain 0."
+        if (largest := self.largest) is not None:
+            points, ends = 100 * largest.difference, (largest.low, largest.high)
+            low, high = sorted(abs(100 * end) for end in ends)
+            *layer, first = largest.first
+            inside = f" ({self.by[0]}: {layer[0]})" if layer else ""
+            found = (
+                f"“{largest.answer}” is {abs(points):.1f} points "
+                f"{'more' if points > 0 else 'less'} common in “{first}” than in "
+                f"“{largest.second[-1]}”{inside}, 95 % interval {low:.1f} to {high:.1f}."
+            )
+            if len(self.comparisons) > 1:
+                found += " This is the largest difference whose interval does not contain 0."
+        if self.test is not None and self.test.pvalue >= _SMALL_P:
+            p = self.test.shown_p
+            found += f" Over all groups, the test finds no difference (p-value {p})."
+        return found
+
+    @property
+    def panels(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """A chart per answer and layer with a row per group; of two answers only the second."""
+        answers = list(dict.fromkeys(cell.answer for cell in self.cells))
+        layers = list(dict.fromkeys(cell.group[:-1] for cell in self.cells))
+        panels = []
+        for layer, answer in product(layers, answers[-1:] if len(answers) == 2 else answers):
+            within = [f"{name}: {c}" for name, c in zip(self.by, layer, strict=False)]
+            rows = [
+                {
+                    "label": cell.group[-1],
+                    "people": self.people[cell.group],
+                    "share": None if cell.unknown else cell.share,
+                    "low": cell.low,
+                    "high": cell.high,
+                    "reported": None,
+                    "why": "hidden" if cell.hidden else "unknown",
+                }
+                for cell in self.cells
+                if cell.answer == answer and cell.group[:-1] == layer
+            ]
+            panels.append((", ".join([*within, str(answer)]), rows))
+        return panels
+
+    def to_table(self) -> Table:
+        """Shares of the groups, their differences, and the p-value of the test; a row each."""
+        heads = ("figure", "layer", "group", "against", "answer", "value", "low", "high", "people")
+        rows: list[tuple[Any, ...]] = []
+        for cell in self.cells:
+            layer, group = _layer_and_group(cell.group)
+            numbers = cell.share, cell.low, cell.high, self.people[cell.group]
+            rows.append(("share", layer, group, None, cell.answer, *numbers))
+        for pair in self.comparisons:
+            layer, group = _layer_and_group(pair.first)
+            numbers = pair.difference, pair.low, pair.high, None
+            rows.append(("difference", layer, group, pair.second[-1], pair.answer, *numbers))
+        if self.test is not None:
+            p_value = self.test.pvalue, None, None, None
+            rows.append(("p-value of independence", None, None, None, None, *p_value))
+        return Table(heads, rows, f"{self.row} by {', '.join(self.by)}")
+
     def to_dict(self) -> dict[str, Any]:
         """Cells, comparisons and test, JSON-ready; hidden and infinite numbers are None."""
 
         def entry(group: GroupLabels, cell: Any, number: str) -> dict[str, Any]:
-            layer = str(group[0]) if len(group) > 1 else None
-            names = {"layer": layer, "column": str(group[-1]), "row": str(cell.answer)}
+            layer, column = _layer_and_group(group)
+            names = {"layer": layer, "column": column, "row": str(cell.answer)}
             return names | {name: getattr(cell, name) for name in (number, "low", "high")}
 
         cells = [
@@ -107,9 +176,17 @@ class GroupTable:
         ]
         test = self.test
         content: dict[str, Any] = {"cells": cells, "comparisons": comparisons}
+        content["groups"] = [
+            dict(zip(("layer", "column"), _layer_and_group(group), strict=True)) | {"people": n}
+            for group, n in self.people.items()
+        ]
         content["test"] = test and {"statistic": test.statistic, "df": test.df, "p": test.pvalue}
         shown: dict[str, Any] = finite(content)
         return shown
+
+
+def _layer_and_group(labels: GroupLabels) -> tuple[str | None, str]:
+    return (str(labels[0]) if len(labels) > 1 else None), str(labels[-1])
 
 
 def group_table(
@@ -180,7 +257,29 @@ def _table(
     known = ~hidden & ((shares[1] > 0) | (shares[2] < 1))
     compared = tuple(_comparisons(estimates, known, parts, reference))
     test = None if hidden.any() else _test(records, parts)
-    return GroupTable(row, by, tuple(cells), compared, test, missing)
+    people = _people(release, parts[:-1])
+    return GroupTable(row, by, tuple(cells), compared, test, people, missing)
+
+
+def _people(release: Release, parts: Sequence[Recoding]) -> dict[GroupLabels, int | None]:
+    """About how many people each group has, by the results of its question or questions.
+
+    None if it has fewer than 20, or if a table would hide it.
+    """
+    schema, names = release.survey.design.schema, [part.name for part in parts]
+    hidden = np.zeros([len(part.groups) for part in parts], bool)
+    if len(parts) > 1:
+        codes = [part.codes(schema[part.name]) for part in parts]
+        hidden = disclosure.hidden_blocks(release, names, codes)
+    estimates, people = disclosure.shown_estimates(release), {}
+    for cell in np.ndindex(hidden.shape):
+        estimate = estimates.probability(_condition(parts, cell))
+        n = round(float(estimate.value) * estimate.n_records)
+        shown = not hidden[cell] and n >= disclosure.SMALLEST_GROUP
+        people[tuple(part.labels[k] for part, k in zip(parts, cell, strict=True))] = (
+            n if shown else None
+        )
+    return people
 
 
 def _test(records: Release, parts: Sequence[Recoding]) -> HypothesisTest | None:

@@ -32,6 +32,13 @@ class Recoding:
         """The groups."""
         return tuple(label for label, _ in self.groups)
 
+    def label_of(self, text: str) -> str | None:
+        """The group that is named so or has this category; None if there is none."""
+        for label, categories in self.groups:
+            if text == label or text in map(str, categories):
+                return label
+        return None
+
     def codes(self, attribute: Attribute) -> list[list[int]]:
         """The codes of the categories of each group."""
         return [list(map(attribute.code, categories)) for _, categories in self.groups]

@@ -93,18 +93,12 @@ def request_of_form(
         raise DataError("choose an outcome and other questions of the survey")
     recodings = recodings_of_form(schema, names, fields, words)
     outcome, predictors = recodings[names[0]], tuple(recodings[name] for name in chosen)
-    references = tuple(_reference(p, fields.get(f"ref.{p.name}", "")) for p in predictors)
+    references = tuple(
+        p.label_of(fields.get(f"ref.{p.name}", "")) or p.labels[0] for p in predictors
+    )
     pair, kind = (fields.get("first", ""), fields.get("second", "")), fields.get("kind", "")
     if kind not in ("", *KINDS):
         raise DataError(unknown("kind", kind, KINDS))
     ordered = kind == ORDERED if kind else bool(survey.question_of(outcome.name).ordered)
     ordered = ordered and len(outcome.groups) > 2
     return RegressionRequest(outcome, predictors, references, pair if all(pair) else None, ordered)
-
-
-def _reference(predictor: Recoding, category: str) -> str:
-    """The label of the group that is named so or has this category; the first, if there is none."""
-    for label, categories in predictor.groups:
-        if category == label or category in map(str, categories):
-            return label
-    return predictor.labels[0]

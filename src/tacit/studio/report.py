@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -13,11 +16,21 @@ from tacit.core.design import Design
 from tacit.core.imports import optional_imports
 from tacit.errors import DataError
 from tacit.output.number_text import number_of
+from tacit.output.table import Table
 from tacit.studio import results
+from tacit.studio.analyses import Analysis, all_labels
+from tacit.studio.charts import interval_text, odds_scale, percent, ratio_text, scale_for
 from tacit.studio.design_text import design_sentences, survey_meta
+from tacit.studio.disclosure import SMALLEST_GROUP, require_comparable
+from tacit.studio.group_tables import GroupTable
+from tacit.studio.regressions import Regression, RegressionTerm
 from tacit.studio.release import Release
 from tacit.studio.results import CategoryResult, QuestionResult, result_notes
+from tacit.survey import Published
 
+_INTERVAL = "95 % interval"
+#: A smaller p-value is not written out.
+_LEAST_P = 0.001
 #: References of the methods, by how a text cites them; those of other families are at their coins.
 REFERENCES = {
     "Clopper & Pearson, 1934": (
@@ -30,6 +43,11 @@ REFERENCES = {
         "degrees of freedom. Biometrika, 100(4), 1019-1023."
     ),
     "Theil, 1971": "Theil, H. (1971). Principles of econometrics. Wiley.",
+    "van den Hout & van der Heijden, 2002": (
+        "van den Hout, A., & van der Heijden, P. G. M. (2002). Randomized response, statistical "
+        "disclosure control and misclassification: a review. International Statistical Review, "
+        "70(2), 269-288."
+    ),
     "Warner, 1965": Related.reference,
     "Wilson, 1927": (
         "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
@@ -75,9 +93,138 @@ def references(design: Design, texts: list[str]) -> list[str]:
     return sorted(cited | {group.coin.reference for group in design.groups} - {""})
 
 
-def survey_report(release: Release) -> str:
-    """Methods, a table and a figure per question, warnings and references, as HTML."""
-    return _rendered("report.html", **report_values(release), notes=result_notes)
+def survey_report(
+    release: Release, analyses: Sequence[Analysis] = (), compared: Release | None = None
+) -> str:
+    """Methods, a table and a figure per question, warnings and references, as HTML.
+
+    Then comparisons and regressions of the `compared` records.
+    """
+    values = report_values(release, analyses, compared)
+    return _rendered("report.html", **values, notes=result_notes)
+
+
+def analysis_section(survey: Published, release: Release | None, analysis: Analysis) -> Section:
+    """A comparison or a regression in the report; or why it is not shown."""
+    title = analysis.title(survey)
+    try:
+        result = analysis.result(require_comparable(release), all_labels(survey))
+    except DataError as error:
+        return Section(title, [str(error)], [], [])
+    if isinstance(result, GroupTable):
+        return _comparison(title, result, survey)
+    return _regression(title, result)
+
+
+@dataclass(frozen=True)
+class Section:
+    """Sentences, tables of texts and figures as SVG."""
+
+    title: str
+    texts: list[str]
+    tables: list[Table]
+    figures: list[str]
+
+
+def _comparison(title: str, table: GroupTable, survey: Published) -> Section:
+    texts = [table.finding] if table.finding else []
+    if table.test is not None:
+        test = table.test
+        texts.append(
+            f"Test of independence: chi-squared {test.statistic:.2f} with "
+            f"{number_of(test.df, 'degree')} of freedom, p-value {test.shown_p}."
+        )
+    if table.hidden:
+        texts.append(
+            f"{number_of(table.hidden, 'cell')} not shown: a group or an answer has fewer than "
+            f"{SMALLEST_GROUP} people, or the cell would tell the number of such a group."
+        )
+    if table.missing:
+        texts.append(f"{number_of(table.missing, 'record')} left out.")
+    shares = []
+    for cell in table.cells:
+        people = table.people[cell.group]
+        share, limits = "not shown", ""
+        if cell.share is not None and cell.low is not None and cell.high is not None:
+            share, limits = percent(cell.share), interval_text(cell.low, cell.high)
+        if cell.unknown:
+            share, limits = "unknown", ""
+        number = "-" if people is None else f"{people:,}"
+        shares.append((", ".join(cell.group), number, str(cell.answer), share, limits))
+    differences = [
+        (
+            f"{', '.join(pair.first)} against {pair.second[-1]}",
+            str(pair.answer),
+            f"{100 * pair.difference:+.1f} points",
+            interval_text(pair.low, pair.high),
+        )
+        for pair in table.comparisons
+    ]
+    tables = [Table(("Group", "People", "Answer", "Share", _INTERVAL), shares, "Shares")]
+    if differences:
+        heads = "Groups", "Answer", "Difference", _INTERVAL
+        tables.append(Table(heads, differences, "Differences between groups"))
+    scale = scale_for([cell.share or 0.0 for cell in table.cells], whole=True)
+    disguised = survey.design.group_of(table.row).disguised
+    figures = []
+    for name, rows in table.panels:
+        drawn = {
+            "disguised": disguised,
+            "categories": [row for row in rows if row["share"] is not None],
+        }
+        if drawn["categories"]:
+            figures.append(_rendered("chart.svg", result=drawn, scale=scale, title=name).strip())
+    return Section(title, texts, tables, figures)
+
+
+def _regression(title: str, fit: Regression) -> Section:
+    texts = [f"{head} {text}" for head, text in fit.findings]
+    texts += [
+        "These are links, not causes. Logit by maximum likelihood through the disguise "
+        f"(van den Hout & van der Heijden, 2002), from {number_of(fit.n_records, 'record')}.",
+        *fit.warnings,
+    ]
+    ratios = [
+        (
+            f"{term.name}: {term.label} against {term.against}",
+            term.answer,
+            ratio_text(term.odds_ratio),
+            f"{ratio_text(term.low)} to {ratio_text(term.high)}",
+            f"{term.pvalue:.3f}" if term.pvalue >= _LEAST_P else "< .001",
+        )
+        for term in fit.terms
+    ]
+    effects = [
+        (
+            f"{effect.name}: {effect.label} against {effect.against}",
+            effect.answer,
+            f"{100 * effect.difference:+.1f} points",
+            f"{100 * effect.low:+.1f} to {100 * effect.high:+.1f}",
+        )
+        for effect in fit.effects
+    ]
+    tables = [
+        Table(("Predictor", "Answer", "Odds ratio", _INTERVAL, "p-value"), ratios, fit.title),
+        Table(("Predictor", "Answer", "Average effect", _INTERVAL), effects, "Average effects"),
+    ]
+    rows = [
+        {
+            "label": f"{term.name}: {term.label}",
+            **{key: math.log2(value) for key, value in _numbers(term).items()},
+            "text": ratio_text(term.odds_ratio),
+            "interval": ratios[k][3],
+            "reported": None,
+        }
+        for k, term in enumerate(fit.terms)
+    ]
+    scale = odds_scale([end for term in fit.terms for end in (term.low, term.high)])
+    drawn = {"disguised": True, "categories": rows}
+    figure = _rendered("chart.svg", result=drawn, scale=scale, title=fit.title, head="Odds ratio")
+    return Section(title, texts, tables, [figure.strip()])
+
+
+def _numbers(term: RegressionTerm) -> dict[str, float]:
+    return {"share": term.odds_ratio, "low": term.low, "high": term.high}
 
 
 def question_chart(release: Release, result: QuestionResult) -> str:
@@ -92,10 +239,14 @@ def _rendered(template: str, **values: Any) -> str:
     return page_templates().get_template(template).render(**values)
 
 
-def report_values(release: Release) -> dict[str, Any]:
+def report_values(
+    release: Release, analyses: Sequence[Analysis] = (), compared: Release | None = None
+) -> dict[str, Any]:
     """What a report says, in whatever format."""
     design, methods = design_sentences(release.survey.design), methods_sentences(release)
     about = ", ".join(survey_meta(release.survey))
+    sections = [analysis_section(release.survey, compared, analysis) for analysis in analyses]
+    texts = [text for section in sections for text in section.texts]
     return {
         "survey": release.survey,
         "language": release.survey.survey.languages[0],
@@ -103,7 +254,8 @@ def report_values(release: Release) -> dict[str, Any]:
         "subtitle": f"{release.counts.n_records:,} records. {about}.",
         "design": design,
         "methods": methods,
-        "references": references(release.survey.design, [*design, *methods]),
+        "references": references(release.survey.design, [*design, *methods, *texts]),
+        "sections": sections,
         "results": results.question_results(release),
         "scale": results.result_scale(release),
         "hidden": results.hidden_questions(release),
@@ -111,13 +263,15 @@ def report_values(release: Release) -> dict[str, Any]:
     }
 
 
-def survey_report_pdf(release: Release) -> bytes:
-    """Methods, a table and a figure per question, warnings and references, as PDF.
+def survey_report_pdf(
+    release: Release, analyses: Sequence[Analysis] = (), compared: Release | None = None
+) -> bytes:
+    """The same as PDF.
 
     Texts of the survey are data of the template: nothing in them is taken for markup. The same
     records give the same file.
     """
-    values = report_values(release)
+    values = report_values(release, analyses, compared)
     language = re.match("[a-z]{2,3}", values["language"].lower())  # of a tag such as pt-br
     questions: list[QuestionResult] = values["results"]
     content = {
@@ -133,6 +287,7 @@ def survey_report_pdf(release: Release) -> bytes:
             _question(result, values["records"]) | {"figure": question_chart(release, result)}
             for result in questions
         ],
+        "sections": [*map(asdict, values["sections"])],
     }
     return _compiled(json.dumps(content))
 

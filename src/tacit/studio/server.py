@@ -24,6 +24,7 @@ from tacit.collect.store import Store
 from tacit.errors import ServiceError
 from tacit.studio import (
     account_pages,
+    analysis_pages,
     api,
     draft_pages,
     model_pages,
@@ -32,6 +33,7 @@ from tacit.studio import (
     survey_pages,
 )
 from tacit.studio.accounts import Accounts, open_engine
+from tacit.studio.analyses import ReportContents
 from tacit.studio.models import ModelFolder
 from tacit.studio.release import Releases
 from tacit.studio.results import ReleaseHistory
@@ -78,6 +80,7 @@ PAGES: tuple[PageRoute, ...] = (
     PageRoute("GET", "/openapi.json", Right.EVERYONE, _description),
     *account_pages.ROUTES,
     *survey_pages.ROUTES,
+    *analysis_pages.ROUTES,
     *plan_pages.ROUTES,
     *draft_pages.ROUTES,
     *review_pages.ROUTES,
@@ -94,7 +97,8 @@ def studio_of(store: Store, folder: Path, hasher: PasswordHasher | None = None) 
         raise ServiceError(f"{folder}: {error.strerror}; name a folder for --data") from None
     accounts = Accounts(open_engine(folder / "accounts.db"), hasher=hasher)
     history, models = ReleaseHistory(folder), ModelFolder(folder / "models")
-    return Studio(store, accounts, Releases(store, folder, history.add), models, history)
+    releases, contents = Releases(store, folder, history.add), ReportContents(folder)
+    return Studio(store, accounts, releases, models, history, contents)
 
 
 def studio_app(studio: Studio) -> Starlette:

@@ -30,6 +30,7 @@ from tacit.collect.store import Store
 from tacit.errors import DataError, StoreError, SurveyError, TacitError, Unavailable
 from tacit.output.json_documents import unique_keys
 from tacit.studio.accounts import Account, Accounts, Role
+from tacit.studio.analyses import ReportContents
 from tacit.studio.design_text import survey_meta
 from tacit.studio.disclosure import require_comparable
 from tacit.studio.drafts import Draft, Drafts, Previews
@@ -266,6 +267,7 @@ class Studio:
     releases: Releases
     models: ModelFolder
     history: ReleaseHistory
+    contents: ReportContents
     guesses: GuessLimits = field(default_factory=GuessLimits)
     drafts: Drafts = field(init=False)
     passkeys: Passkeys = field(init=False)

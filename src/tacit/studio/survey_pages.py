@@ -12,19 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from starlette.responses import Response
 
-from tacit.core.design import Design
 from tacit.errors import DataError, unknown
 from tacit.output.table import Table, latex_of
 from tacit.studio import results
 from tacit.studio.accounts import Role
-from tacit.studio.charts import odds_scale, scale_for
 from tacit.studio.design_text import DAY, survey_meta
-from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
 from tacit.studio.drafts import Draft
-from tacit.studio.group_tables import GroupTable, group_table
-from tacit.studio.merge_offers import MergeOffer, merge_offer
 from tacit.studio.overview import overview
-from tacit.studio.recoding import recodings_of_form
 from tacit.studio.record_files import (
     LabelledRecords,
     codebook,
@@ -32,9 +26,6 @@ from tacit.studio.record_files import (
     r_script,
     stata_script,
 )
-from tacit.studio.regression_code import python_code, r_code
-from tacit.studio.regression_request import KINDS, request_of_form
-from tacit.studio.regressions import regression
 from tacit.studio.release import FEWEST_SHOWN, Release, next_release_at
 from tacit.studio.report import question_chart, survey_report, survey_report_pdf
 from tacit.studio.results import question_results
@@ -207,7 +198,9 @@ def by_section(
 
 def show_export(visit: PageVisit) -> Response:
     """Reports, estimates and records as files."""
-    return visit.page("export.html", **visit.survey_values())
+    analyses = visit.studio.contents.of(visit.survey)
+    listed = [(analysis, analysis.title(visit.survey)) for analysis in analyses]
+    return visit.page("export.html", **visit.survey_values(), listed=listed)
 
 
 def show_settings(visit: PageVisit) -> Response:
@@ -265,160 +258,6 @@ def released(visit: PageVisit) -> Release:
     return release
 
 
-def show_compare(visit: PageVisit) -> Response:
-    """Answers to one question in the groups of another, also within the layers of a third."""
-    values = visit.survey_values()
-    texts, release = visit.survey.question_texts, visit.studio.releases.comparable(visit.survey)
-    chosen = {key: visit.request.query_params.get(key, "") for key in ("row", "column", "layer")}
-    asked = bool(chosen["column"] or chosen["layer"])
-    if not asked:
-        chosen |= _first_comparison(visit.survey.design, chosen["row"])
-    values |= {
-        **chosen,
-        "texts": texts,
-        "named": [(name, f"{name}: {text[:60]}") for name, text in texts.items()],
-        "table": None,
-        "offer": None,
-        "smallest": SMALLEST_GROUP,
-        "newest": values["release"],
-        "release": release,
-        "later": AT_CLOSING,
-    }
-    if release is not None and asked:
-        if not chosen["row"] or not chosen["column"]:
-            raise DataError("choose a question for the answers and one for the groups")
-        by = [chosen["layer"], chosen["column"]] if chosen["layer"] else [chosen["column"]]
-        words = {name: visit.survey.labels(name) for name in (chosen["row"], *by) if name in texts}
-        fields = visit.request.query_params
-        recodings = recodings_of_form(visit.survey.design.schema, words, fields, words)
-        reference = fields.get("reference") or None
-        if chosen["column"] in words and reference not in recodings[chosen["column"]].labels:
-            reference = None
-        table = group_table(release, chosen["row"], by, recodings, reference)
-        ends = [end for pair in table.comparisons for end in (pair.low, pair.high)]
-        values |= {
-            "table": table,
-            "words": words,
-            "fields": fields,
-            "recodings": recodings,
-            "people": {name: group_sizes(release, name) for name in words},
-            "reference": reference or "",
-            "reference_choices": [(r, r) for r in recodings[chosen["column"]].labels],
-            "panels": compared_panels(table),
-            "disguised": visit.survey.design.group_of(chosen["row"]).disguised,
-            "scale": scale_for([cell.share or 0.0 for cell in table.cells], whole=True),
-            "difference_scale": scale_for(ends or [1.0], ""),
-        }
-        if table.hidden:
-            values |= _offered(visit, merge_offer(release, [*by, chosen["row"]], recodings))
-    return visit.page("compare.html", **values)
-
-
-def _offered(visit: PageVisit, offer: MergeOffer | None) -> dict[str, Any]:
-    """Groups to merge, and the query of the same page with them merged."""
-    merged = offer and offer.fields(visit.request.query_params)
-    query = merged and visit.request.url.include_query_params(**merged).query
-    return {"offer": offer if query else None, "merged": query}
-
-
-def _first_comparison(design: Design, row: str) -> dict[str, str]:
-    """What a form begins with: a disguised question in the groups of one that is not."""
-    names = sorted(design.schema.names, key=lambda name: design.group_of(name).disguised)
-    row = row or next((n for n in names if design.group_of(n).disguised), names[0])
-    return {"row": row, "column": next((name for name in names if name != row), "")}
-
-
-def show_regression(visit: PageVisit) -> Response:
-    """A logit of one question on others, with odds ratios and average effects."""
-    values, fields = visit.survey_values(), visit.request.query_params
-    release, design = visit.studio.releases.comparable(visit.survey), visit.survey.design
-    conditional = {condition.attribute for condition in design.conditions}
-    usable = (
-        []
-        if release is None
-        else [
-            name
-            for name in design.schema.names
-            if name not in conditional and why_hidden(release, name) is None
-        ]
-    )
-    chosen = [name for name in fields.getlist("with") if name != fields.get("outcome")]
-    values |= {
-        "smallest": SMALLEST_GROUP,
-        "newest": values["release"],
-        "release": release,
-        "later": AT_CLOSING,
-        "fields": fields,
-        "chosen": chosen,
-        "texts": visit.survey.question_texts,
-        "usable": usable,
-        "kinds": KINDS.items(),
-        "hidden_answers": {name for name in usable if design.group_of(name).disguised},
-        "words": {name: visit.survey.labels(name) for name in usable},
-        "people": {} if release is None else {name: group_sizes(release, name) for name in usable},
-        "fit": None,
-        "problem": None,
-        "offer": None,
-    }
-    values["outcome"] = fields.get("outcome") or next(
-        (name for name in usable if name in values["hidden_answers"]), ""
-    )
-    status, request = 200, None
-    if release is not None and fields.get("outcome"):
-        try:
-            words = values["words"]
-            request = request_of_form(visit.survey, fields, chosen, words)
-            fit = regression(release, request)
-        except DataError as error:
-            values["problem"], status = str(error), 400
-            if request is not None and {*request.names} <= {*usable}:
-                parts = {part.name: part for part in (request.outcome, *request.predictors)}
-                outcome = request.outcome.name
-                offers = (merge_offer(release, [name, outcome], parts) for name in chosen)
-                offer = next((one for one in offers if one and one.attribute.name != outcome), None)
-                values |= _offered(visit, offer)
-        else:
-            ends = [end for term in fit.terms for end in (term.low, term.high)]
-            values |= {
-                "fit": fit,
-                "scale": odds_scale(ends),
-                "python": python_code(request, visit.survey),
-                "r": r_code(request, visit.survey),
-            }
-    return visit.page("regression.html", status, **values)
-
-
-def group_sizes(release: Release, name: str) -> list[str]:
-    """About how many people gave each answer, for the form that merges them."""
-    table = release.reconstruction.table([name])
-    people = (max(0, round(float(share) * table.n_records)) for share in np.ravel(table.value))
-    return [f"{n:,}" if n >= SMALLEST_GROUP else f"under {SMALLEST_GROUP}" for n in people]
-
-
-def compared_panels(table: GroupTable) -> list[tuple[str, list[dict[str, Any]]]]:
-    """A chart per answer and layer with a row per group; of two answers only the second."""
-    answers = list(dict.fromkeys(cell.answer for cell in table.cells))
-    layers = list(dict.fromkeys(cell.group[:-1] for cell in table.cells))
-    panels = []
-    for layer in layers:
-        for answer in answers[-1:] if len(answers) == 2 else answers:
-            within = [f"{name}: {c}" for name, c in zip(table.by, layer, strict=False)]
-            rows = [
-                {
-                    "label": cell.group[-1],
-                    "share": None if cell.unknown else cell.share,
-                    "low": cell.low,
-                    "high": cell.high,
-                    "reported": None,
-                    "why": "hidden" if cell.hidden else "unknown",
-                }
-                for cell in table.cells
-                if cell.answer == answer and cell.group[:-1] == layer
-            ]
-            panels.append((", ".join([*within, str(answer)]), rows))
-    return panels
-
-
 # Files --------------------------------------------------------------------------------------------
 
 RECORD_KINDS = (".csv", ".parquet", ".sav", ".dta")
@@ -456,6 +295,14 @@ def release_file(visit: PageVisit, name: str, make: MakeFile) -> Response:
     """A file that is made from a release."""
     release = released(visit)
     return visit.file(release.once(name, lambda: make(release)), name)
+
+
+def report_file(visit: PageVisit, name: str, make: Callable[..., str | bytes]) -> Response:
+    """The report, with the comparisons and regressions that were put into it."""
+    release, analyses = released(visit), visit.studio.contents.of(visit.survey)
+    compared = visit.studio.releases.comparable(visit.survey)
+    report = release.once((name, analyses), lambda: make(release, analyses, compared))
+    return visit.file(report, name)
 
 
 def estimates_csv(release: Release) -> str:
@@ -536,8 +383,6 @@ def _labels(visit: PageVisit) -> bool:
 
 #: Files that are made from a release.
 RELEASE_FILES: dict[str, MakeFile] = {
-    "report.html": survey_report,
-    "report.pdf": survey_report_pdf,
     "estimates.csv": estimates_csv,
     "estimates.tex": estimates_latex,
     "codebook.md": release_codebook,
@@ -551,8 +396,6 @@ ROUTES = (
     PageRoute("GET", _SURVEY, Role.VIEWER, show_overview),
     PageRoute("GET", f"{_SURVEY}/questions", Role.VIEWER, show_questions),
     PageRoute("GET", f"{_SURVEY}/results", Role.VIEWER, show_results),
-    PageRoute("GET", _COMPARE, Role.VIEWER, show_compare),
-    PageRoute("GET", f"{_SURVEY}/regression", Role.VIEWER, show_regression),
     PageRoute("GET", f"{_SURVEY}/export", Role.VIEWER, show_export),
     PageRoute("GET", f"{_SURVEY}/settings", Role.OWNER, show_settings),
     PageRoute("POST", f"{_SURVEY}/close", Role.OWNER, close_survey, then=_SURVEY),
@@ -562,6 +405,10 @@ ROUTES = (
     *(
         PageRoute("GET", f"{_SURVEY}/{file}", Role.VIEWER, partial(release_file, name=file, make=m))
         for file, m in RELEASE_FILES.items()
+    ),
+    *(
+        PageRoute("GET", f"{_SURVEY}/{file}", Role.VIEWER, partial(report_file, name=file, make=m))
+        for file, m in (("report.html", survey_report), ("report.pdf", survey_report_pdf))
     ),
     PageRoute("GET", f"{_SURVEY}/estimates.json", Role.VIEWER, estimates_json),
     PageRoute("GET", f"{_SURVEY}/design.json", Role.VIEWER, design_file),

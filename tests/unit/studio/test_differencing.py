@@ -100,6 +100,24 @@ def learn(studio: Tried, browser: Any, records: str) -> None:
         assert answer.status_code == 303, answer.text
 
 
+#: Analyses of the report, which has their numbers as the API has them.
+REPORTED = (
+    ("comparison", "row=stole&column=job"),
+    ("comparison", "row=smokes&column=job&job.0=1&job.2=1"),
+    ("comparison", "row=pay&column=job&job.1=out"),
+    ("regression", "outcome=stole&with=smokes"),
+    ("regression", "outcome=job&with=smokes"),
+)
+
+
+def report(browser: Any) -> None:
+    """An analyst puts into the report what may be shown."""
+    for kind, query in REPORTED:
+        sent = {"kind": kind, "query": query}
+        answer = browser.post(f"/surveys/{SURVEY.slug}/report", data=sent)
+        assert answer.status_code in (303, 400), answer.text
+
+
 def watched(folder: Path, frozen: int | None) -> KnownFigures:
     """All that a viewer reads while people answer, and after closing.
 
@@ -120,6 +138,7 @@ def watched(folder: Path, frozen: int | None) -> KnownFigures:
             answer = owner.post(f"/surveys/{SURVEY.slug}/snapshot", data={"confirm": "yes"})
             assert answer.status_code == 303, answer.text
             learn(studio, owner, "all")
+            report(owner)
             viewer.look()
     assert len(figures.sets) > 2  # results do change
     studio.store.close_survey(SURVEY.survey.fingerprint)
@@ -128,7 +147,9 @@ def watched(folder: Path, frozen: int | None) -> KnownFigures:
     figures.sets[final.counts.n_records] = final.counts
     for records in ("all", "snapshot") if frozen else ("all",):
         learn(studio, owner, records)
+    report(owner)
     viewer.look()
+    assert "Comparisons and regressions" in viewer.report
     studio.store.close()
     return figures
 
