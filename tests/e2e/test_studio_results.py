@@ -44,6 +44,18 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
         page.get_by_role("button", name="Show the comparison").click()
         assert "Differences between groups" in page.inner_text("main")
         assert "within the layers of often" in page.inner_text("main")
+        with page.expect_download() as wanted:
+            page.get_by_role("link", name="CSV").click()
+        assert wanted.value.suggested_filename.endswith("-comparison.csv")
+        page.get_by_role("button", name="Add to the report").click()
+        page.get_by_role("link", name="Regression", exact=True).click()
+        page.get_by_label("Outcome").select_option("often")
+        page.get_by_label("site", exact=True).check()
+        page.get_by_role("button", name="Fit the model").click()
+        page.get_by_text("The same in R").click()
+        assert "disguised_logit(" in page.inner_text("main")
+        page.get_by_role("button", name="Add to the report").click()
+        assert page.get_by_role("button", name="Remove from the report").count() == 2
         page.get_by_role("link", name="Planner").click()
         page.get_by_label("Family or survey").select_option("related")
         page.get_by_label("Number of respondents").fill("2000")
@@ -57,6 +69,7 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
                 page.get_by_role("link", name=name).click()
             wanted.value.save_as(tmp_path / f"report.{suffix}")
         page.goto((tmp_path / "report.html").as_uri())
+        assert "Comparisons and regressions" in page.inner_text("main")
         assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
         page.set_viewport_size(PHONE)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

@@ -8,6 +8,8 @@ figure is told if it is a combination of these functions.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -224,6 +226,7 @@ WITHOUT_FIGURES = (
     "{question}.svg",
 )
 _NUMBER = re.compile(r'<td[^>]* class="num[^"]*">([^<]*)<')
+_FLOAT = re.compile(r"-?\d+\.\d+(e[-+]\d+)?")
 _SHARE = re.compile(r"[-+−]?\d+\.\d")
 
 
@@ -376,9 +379,10 @@ class Viewer:
         numbers = _floats(content)
         self._compared |= numbers
         file = self.browser.get(f"{path}?{query}").text
-        seen = {float(one) for one in re.findall(r"(?<![\w.])\d+\.\d{4,}(?:e-\d+)?", file)}
+        cells = (cell for row in csv.reader(io.StringIO(file)) for cell in row)
+        seen = [abs(float(cell)) for cell in cells if _FLOAT.fullmatch(cell)]
         near = np.array(sorted(map(abs, numbers)))
-        assert all(np.abs(near - one).min() < 1e-4 * max(one, 1) for one in seen), path
+        assert all(np.isclose(near, one).any() for one in seen), path
 
     def _models(self, path: str) -> None:
         listed = self.browser.get(path.rpartition("/")[0]).json()["models"]

@@ -14,6 +14,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from tacit.core.schema import Schema
 from tacit.errors import DataError, FileError, TacitError
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import Origin, write_bytes
+from tacit.records.keys import smallest
 from tacit.records.paths import COUNTS, check_readable, reading
 from tacit.records.patterns import PatternTable, sorted_patterns
 
@@ -105,7 +107,9 @@ class StoredCounts:
         noted = table.replace_schema_metadata({_KEY: json.dumps(content, ensure_ascii=False)})
         sink = pa.BufferOutputStream()
         pyarrow.parquet.write_table(noted, sink, compression="zstd", write_page_checksum=True)
-        write_bytes(path, sink.getvalue().to_pybytes(), private=True)
+        del table, noted
+        write_bytes(path, sink.getvalue(), private=True)
+        pa.default_memory_pool().release_unused()
 
 
 def _alike(first: PatternTable, second: PatternTable) -> tuple[PatternTable, PatternTable]:
@@ -142,12 +146,9 @@ def read_counts(path: str | Path) -> StoredCounts:
         schema = Schema.from_dict({"attributes": content["attributes"]})
         origin = Origin(str(content["design"]), content.get("title"))
         parts = tuple(CountedPart(str(name), str(mark)) for name, mark in content["parts"])
-        columns = [table.column(f"code {name}").to_numpy() for name in schema.names]
-        counts = table.column(_COUNT).to_numpy().astype(np.int64)
-        codes = np.stack(columns, axis=1)
-        if (codes >= np.array(schema.sizes)).any() or (counts < 1).any():
-            raise FileError("a code or a count is out of range")
-        counted = sorted_patterns(schema, codes, counts)
+        counted = _patterns(table, schema)
+        del table
+        pa.default_memory_pool().release_unused()
     except (TacitError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"{path}: not a sound count file: {error}") from None
     if counted.n_records != content["n_records"]:
@@ -170,3 +171,16 @@ def check_suffix(path: Path) -> None:
     """Raise if a path does not have the suffix of count files."""
     if path.suffix.lower() != COUNTS:
         raise FileError(f"{path}: unknown suffix {path.suffix!r} of a count file; use {COUNTS}")
+
+
+def _patterns(table: Any, schema: Schema) -> PatternTable:
+    codes = np.empty((table.num_rows, len(schema)), smallest(max(schema.sizes)), order="F")
+    for place, attribute in enumerate(schema):
+        column = table.column(f"code {attribute.name}").to_numpy()
+        if (column >= attribute.size).any():
+            raise FileError("a code is out of range")
+        codes[:, place] = column
+    counts = table.column(_COUNT).to_numpy().astype(np.int64)
+    if (counts < 1).any():
+        raise FileError("a count is out of range")
+    return sorted_patterns(schema, codes, counts)

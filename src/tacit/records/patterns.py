@@ -335,6 +335,9 @@ def sorted_patterns(schema: Schema, patterns: Codes, counts: Counts) -> PatternT
     """The pattern table of counted records in any order, also if some repeat."""
     if not len(counts):
         raise DataError(NO_RECORDS)
+    ordered = keys.ordered_keys(patterns, schema.sizes)
+    if (ordered[1:] > ordered[:-1]).all():
+        return PatternTable(schema, patterns, counts)
     return PatternTable(schema, *keys.distinct(patterns, schema.sizes, counts))
 
 

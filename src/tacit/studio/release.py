@@ -15,6 +15,7 @@ table has them as `earlier`, and hides cells that grew by a few people (see `dis
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tacit.collect.store import Store
 from tacit.core.arrays import Codes
@@ -34,6 +36,7 @@ from tacit.errors import DataError, FileError, StoreError
 from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.records import Origin, PatternTable, answers_of, count
 from tacit.records.count_file import CountedPart, StoredCounts, read_counts
+from tacit.records.keys import ordered_keys
 from tacit.survey import Published
 
 #: New records in a release, at least, and as a share of those released before.
@@ -46,6 +49,8 @@ FEWEST_SHOWN = 100
 _MOST_KEPT, _MOST_RELEASES = 200, 16
 #: Endings of the files of a survey.
 _SHOWN, _SNAPSHOT, _FINAL = "-shown.counts", ".counts", "-final.counts"
+
+_LACKING = "the database lacks records whose results were shown before"
 
 _Value = TypeVar("_Value")
 
@@ -177,8 +182,11 @@ class Releases:
         counted = self._days.counted(survey)
         if not closed:
             counted = _with_most_of(read_counts(shown) if shown.exists() else None, counted)
+        _give_back_memory()
         StoredCounts(counted.table, counted.origin).write(final if closed else shown)
         self._kept.pop(shown, None)
+        del counted
+        _give_back_memory()
 
     def _closed(self, survey: Published) -> bool:
         """Whether no record can arrive any more.
@@ -219,20 +227,36 @@ def next_release_at(released: int) -> int:
 
 
 def _with_most_of(before: StoredCounts | None, counted: StoredCounts) -> StoredCounts:
-    """The table before, and all records that it has not but a few, which are drawn at random."""
-    rest = counted
-    if before is not None:
-        shown = before.table
-        less = PatternTable(shown.schema, shown.patterns, -shown.counts)
-        rest = counted + StoredCounts(less, before.origin)
-    patterns, counts = rest.table.patterns, rest.table.counts
-    if (counts < 0).any():
-        raise StoreError("the database lacks records whose results were shown before")
+    """All records but a few, which are drawn at random from those that the table before has not."""
+    whole = counted.table
+    rest = whole.counts if before is None else whole.counts - _same_patterns(before.table, whole)
+    if (rest < 0).any():
+        raise StoreError(_LACKING)
     rng = np.random.default_rng()
-    drawn = rng.multivariate_hypergeometric(counts, counts.sum() - HELD_BACK, method="marginals")
-    new = PatternTable(rest.table.schema, patterns[drawn > 0], drawn[drawn > 0])
-    added = StoredCounts(new, counted.origin)
-    return added if before is None else StoredCounts(before.table, before.origin) + added
+    drawn = rng.multivariate_hypergeometric(rest, HELD_BACK, method="marginals")
+    return StoredCounts(whole.with_counts(whole.counts - drawn), counted.origin, counted.parts)
+
+
+def _same_patterns(part: PatternTable, whole: PatternTable) -> npt.NDArray[np.int64]:
+    """How often each pattern of a table occurs in a part of its records."""
+    if part.schema != whole.schema:
+        raise StoreError(_LACKING)
+    both = np.concatenate([whole.patterns.T, part.patterns.T], axis=1).T
+    keys = ordered_keys(both, whole.schema.sizes)
+    own, others = keys[: len(whole)], keys[len(whole) :]
+    places = np.minimum(np.searchsorted(own, others), len(own) - 1)
+    if (own[places] != others).any():
+        raise StoreError(_LACKING)
+    counts = np.zeros(len(own), np.int64)
+    counts[places] = part.counts
+    return counts
+
+
+def _give_back_memory() -> None:
+    """Return freed memory to the system; glibc keeps what was freed in pieces."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 class DayCounts:
@@ -259,6 +283,7 @@ class DayCounts:
     def _continued(self, survey: Published, base: StoredCounts | None) -> StoredCounts:
         counted_days = {} if base is None else _days(base)
         days = self._store.codes_by_day(survey.survey.fingerprint, counted_days)
+        _give_back_memory()
         newest = max([*counted_days, *days])
         finished = {day: days.pop(day) for day in [*days] if day < newest}
         if finished:
