@@ -577,8 +577,9 @@ def reconstruct(
     check_design(design)
     columns = (columns,) if isinstance(columns, str) else columns
     wide = with_columns(reported, design, columns) if len(columns) else design
-    sampling = Sampling(weights=weights, strata=strata, clusters=clusters, fpc=fpc, errors=errors)
-    if sampling:
+    how = {"weights": weights, "strata": strata, "clusters": clusters, "fpc": fpc}
+    if any(argument is not None for argument in how.values()):
+        sampling = Sampling(**how, errors=errors)
         count = partial(count_sampled, reported, design, sampling)
         return Reconstruction(count_answers(count, wide.reported), wide)
     if isinstance(reported, PatternTable):
