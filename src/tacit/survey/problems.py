@@ -6,7 +6,7 @@ What depends on an invalid part is not checked, so that one mistake is reported 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -62,9 +62,9 @@ def wording_problems(survey: Survey) -> Iterator[PlacedProblem]:
             yield ("labels", name), unknown("category", name, sorted(categories))
 
 
-def content_problems(survey: Survey) -> Iterator[PlacedProblem]:
-    """Problems of questions, dates and groups, in any language."""
-    valid = ValidQuestions(survey)
+def content_problems(survey: Survey, broken: Collection[str] = ()) -> Iterator[PlacedProblem]:
+    """Problems of questions, dates and groups, in any language; not of questions called broken."""
+    valid = ValidQuestions(survey, broken)
     yield from valid.problems
     if survey.opens and survey.closes and survey.closes < survey.opens:
         yield ("closes",), f"the last day must not be before the first, {survey.opens}"
@@ -192,11 +192,11 @@ class ValidQuestions:
     A question is valid if it has attributes whose names are not taken.
     """
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: Survey, broken: Collection[str] = ()) -> None:
         self.survey = survey
         self.questions: list[Any] = []
         self.attributes: dict[str, Attribute] = {}
-        self.broken: set[str] = set()
+        self.broken = set(broken)
         #: What is wrong with single questions.
         self.problems: list[PlacedProblem] = []
         taken: set[str] = set()
@@ -204,7 +204,7 @@ class ValidQuestions:
             attributes = attributes_or_none(question)
             names = {question.name, *(a.name for a in attributes or ())}
             self.problems += _question(question, ("questions", number), names & taken)
-            if attributes is None or names & taken:
+            if attributes is None or names & taken or question.name in broken:
                 self.broken.add(question.name)
             else:
                 self.questions.append(question)
@@ -370,7 +370,8 @@ def _control(valid: ValidQuestions) -> Iterator[PlacedProblem]:
     if valid.doubts(name):
         return
     if name not in valid.attributes:
-        yield ("control", "question"), unknown("question", name, valid.attributes)
+        names = (*valid.attributes, *valid.broken)
+        yield ("control", "question"), unknown("question", name, names)
         return
     if any(q.asked_if and name in [a.name for a in q.attributes] for q in valid.questions):
         yield ("control", "question"), f"{name!r} is not asked of everybody, so it is no control"
@@ -476,7 +477,8 @@ def _conditions(valid: ValidQuestions) -> Iterator[PlacedProblem]:
             else:
                 yield from _condition(valid, question, earlier, where)
                 yield from _disguise(valid, question, where)
-        earlier += [a.name for a in question.attributes] if question in valid.questions else []
+        broken = question.name in valid.broken
+        earlier += [question.name] if broken else [a.name for a in question.attributes]
 
 
 def _condition(
@@ -486,6 +488,8 @@ def _condition(
     declined = {a.name for q in valid.questions if q.optional for a in q.attributes}
     for name, answers in question.asked_if.items():
         at = (*where, name)
+        if valid.doubts(name):
+            continue
         if name in declined:
             why = "whoever declines it would not be asked either; leave out optional there"
             yield at, f"{name!r} is optional, and {why}"
@@ -499,7 +503,7 @@ def _condition(
                     at,
                     f"lists every answer of {name!r}, so everybody is asked; list some of them",
                 )
-        elif not valid.doubts(name):
+        else:
             yield at, _unusable(valid, question, name, earlier)
 
 

@@ -181,11 +181,9 @@ class _PartialValidation:
         if bad and _well_formed(key, trimmed):
             self.trimmed.add((key, number))
             return trimmed
-        if key == "questions":
-            return self._question(number, item) if bad else item
-        named = item.get("questions")
-        doubted = isinstance(named, list) and any(map(self._doubts, named))
-        return self._group(number, item) if bad or doubted else item
+        if not bad:
+            return item
+        return self._question(number, item) if key == "questions" else self._group(number, item)
 
     def _group(self, number: int, item: dict[str, Any]) -> Any:
         named = item.get("questions")
@@ -204,9 +202,6 @@ class _PartialValidation:
         self.doubtful.add(name)
         return {"name": name, **_STAND_IN["questions"]}
 
-    def _doubts(self, name: Any) -> bool:
-        return any(name == other or str(name).startswith(f"{other}.") for other in self.doubtful)
-
     def in_file(self, problem: PlacedProblem) -> PlacedProblem | None:
         """A problem with its place in the file; None if a malformed part may cause it."""
         place, message = problem
@@ -219,14 +214,10 @@ class _PartialValidation:
 
     def _due_to_malformed(self, place: Place, message: str) -> bool:
         """Whether a problem might disappear if the malformed parts were corrected."""
-        if place[0] == "control":
-            return self.nameless or self._doubts(self.data["control"].get("question"))
+        if place[0] == "control" or place[2:3] == ("questions",):
+            return self.nameless
         if place[2:3] == ("asked_if",):
-            named = self.data["questions"][place[1]].get("asked_if")
-            return self.nameless or self.ungrouped or any(map(self._doubts, named or ()))
-        if place[2:3] == ("questions",):
-            named = self.data["groups"][place[1]]["questions"]
-            return self.nameless or (len(place) > 3 and self._doubts(named[place[3]]))
+            return self.nameless or self.ungrouped
         return (
             place[:2] in self.stand_ins
             or (checks.UNDISGUISED in message and (self.ungrouped or place in self.trimmed))
@@ -247,7 +238,7 @@ def further_problems(data: Any, problems: Sequence[PlacedProblem]) -> Iterator[P
         survey = partial.survey()
     except ValidationError:
         return
-    raised = [*checks.content_problems(survey)]
+    raised = [*checks.content_problems(survey, partial.doubtful)]
     if ("languages",) not in malformed and ("labels",) not in malformed:
         raised += checks.wording_problems(survey)
     yield from filter(None, map(partial.in_file, raised))
