@@ -11,8 +11,7 @@ from typing import Any
 from tacit.collect import http
 from tacit.collect.http import Refused
 from tacit.collect.padding import submission_length
-from tacit.collect.store import Response, code_type
-from tacit.collect.store.values import StoredText, text_id
+from tacit.collect.store.values import Response, StoredText, code_type, text_id
 from tacit.output.json_documents import DECODER
 from tacit.output.number_text import text
 from tacit.survey import Published

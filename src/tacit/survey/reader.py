@@ -93,13 +93,13 @@ def _validated(source: SurveySource) -> Survey:
 
 def _problems(error: Any, source: SurveySource) -> Iterator[PlacedProblem]:
     """Places and messages for an error of pydantic."""
-    place = _place(error["loc"], source.data, error["type"] == "missing")
+    place = _place(error["loc"], source.data)
     context = error.get("ctx", {})
     match error["type"]:
         case "problems":
             yield from context["problems"]
         case "missing":
-            yield place[:-1], f"the key {place[-1]!r} is missing"
+            yield place, f"the key {error['loc'][-1]!r} is missing"
         case "key":
             yield (*place, str(context["key"])), error["msg"]
         case "survey":
@@ -126,19 +126,13 @@ def _problems(error: Any, source: SurveySource) -> Iterator[PlacedProblem]:
             yield place, f"{message.replace('a valid tuple', 'a list')}, got {shown}"
 
 
-def _place(loc: tuple[Any, ...], data: Any, missing: bool) -> Place:
-    """Pydantic's path without the names of kinds and families that it inserts.
-
-    If a key is missing, the last step is not in the data.
-    """
+def _place(loc: tuple[Any, ...], data: Any) -> Place:
+    """Pydantic's path without the names of kinds and families that it inserts."""
     place: list[str | int] = []
-    for position, step in enumerate(loc):
+    for step in loc:
         inside = isinstance(data, dict) and step in data
-        listed = isinstance(data, list) and isinstance(step, int) and step < len(data)
-        if inside or listed:
+        if inside or (isinstance(data, list) and isinstance(step, int) and step < len(data)):
             data = data[step]
-            place.append(step)
-        elif missing and position == len(loc) - 1:
             place.append(step)
     return tuple(place)
 
