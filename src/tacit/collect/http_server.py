@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache, partial
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -126,14 +126,6 @@ _LARGE = 4 << 10
 HEALTH = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 
-class _Unread(NamedTuple):
-    """Bytes that a client has left unread, since when, and when it must have read all."""
-
-    left: int
-    since: float
-    end: float
-
-
 class BoundedProtocol(HttpToolsProtocol):
     """Uvicorn's HTTP protocol with the limits that it leaves to a proxy.
 
@@ -153,7 +145,8 @@ class BoundedProtocol(HttpToolsProtocol):
     #: Whether the server is shutting down: each response then closes its connection.
     draining = False
     _taken = 0
-    _unread: _Unread | None = None
+    #: Bytes that the client has left unread, since when, and when it must have read all.
+    _unread, _unread_since, _read_by = 0, 0.0, 0.0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -244,14 +237,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def _unread_too_long(self, now: float, patience: float) -> bool:
         """Whether the client has read nothing for too long, or too little on average."""
         left = self.transport.get_write_buffer_size()
-        if not left:
-            self._unread = None
-        elif self._unread is None:
-            self._unread = _Unread(left, now, now + patience + left / SLOWEST)
-        elif left != self._unread.left:
-            self._unread = _Unread(left, now, self._unread.end)
-        unread = self._unread
-        return unread is not None and now > min(unread.since + patience, unread.end)
+        if left and not self._unread:
+            self._read_by = now + patience + left / SLOWEST
+        if left != self._unread:
+            self._unread, self._unread_since = left, now
+        return left > 0 and now > min(self._unread_since + patience, self._read_by)
 
     def _incomplete(self) -> bool:
         cycle = self.cycle
