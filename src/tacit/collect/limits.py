@@ -142,9 +142,6 @@ class FixedWindow:
             count, end = 0, now + self._limit.seconds
         counts[key] = (count + 1, end)
 
-    def __len__(self) -> int:
-        return len(self._counts)
-
 
 class AddressRateLimit:
     """A limit per address, and eight times that limit per IPv6 /48.
