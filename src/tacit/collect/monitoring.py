@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +33,16 @@ class Metrics(Collector):
         #: Submissions refused because of the limit per open survey.
         self.over_open_rate = 0
         self.registry.register(self)
-        self._queue = Gauge(
+        self.queue = Gauge(
             "tacit_queue_length", "Responses waiting to be stored.", registry=self.registry
         )
-        self._commit_seconds = Histogram(
+        self.commit_seconds = Histogram(
             "tacit_commit_seconds",
             "Time to make a batch of responses durable.",
             buckets=_SECONDS,
             registry=self.registry,
         )
         ProcessCollector(registry=self.registry)
-
-    def committed(self, n: int, seconds: float) -> None:
-        """A batch of n responses was made durable in so many seconds."""
-        self._commit_seconds.observe(seconds)
 
     def count(self, outcome: str) -> None:
         """Count a submission by its outcome; only called from the event loop."""
@@ -60,10 +56,6 @@ class Metrics(Collector):
         for outcome, count in self._outcomes.items():
             family.add_metric([outcome], count)
         yield family
-
-    def watch_queue(self, length: Callable[[], float]) -> None:
-        """Read the length of the queue from here."""
-        self._queue.set_function(length)
 
     def totals(self) -> dict[str, int]:
         """Submissions since the start by outcome, without zeros."""

@@ -194,8 +194,9 @@ def _running(
             remedy = "name a published survey, such as one that tacit survey publish wrote"
             raise ServiceError(f"there is nothing to serve: {remedy}")
         metrics = Metrics()
-        writer = Writer(store, settings.queue_length, settings.batch, watch=metrics.committed)
-        metrics.watch_queue(lambda: writer.waiting)
+        seconds = metrics.commit_seconds
+        writer = Writer(store, settings.queue_length, settings.batch, watch=seconds.observe)
+        metrics.queue.set_function(lambda: writer.waiting)
         try:
             yield RunningService(
                 surveys=surveys,

@@ -72,13 +72,16 @@ def verify(address: str) -> list[Finding]:
     page, survey = _fetch(url), _fetch(urljoin(url, _SURVEY))
     refusals = {name: _fetch(urljoin(url, name), b"{}") for name in _POSTED}
     files[HTML] = page
-    findings = [_compared(name, files[name], expected) for name, expected in manifest().items()]
+    findings = [
+        _finding(name, _difference(files[name], expected), "as released")
+        for name, expected in manifest().items()
+    ]
     findings += [*_headers({**files, _SURVEY: survey, **refusals}), *_strangers(page.body)]
-    findings.append(_survey(survey, slug))
+    findings.append(_finding(_SURVEY, _survey_problem(survey, slug), "as published"))
     for name, received in refusals.items():
-        right = _is_expected(name, received.status)
-        told = "refuses what is empty" if right else f"status {received.status} for what is empty"
-        findings.append(Finding(name, right, told))
+        refused = _is_expected(name, received.status)
+        problem = None if refused else f"status {received.status} for what is empty"
+        findings.append(_finding(name, problem, "refuses what is empty"))
     return findings
 
 
@@ -91,12 +94,15 @@ def _split(address: str) -> tuple[str, str]:
     return f"{match[1]}{match[2]}/", match[2]
 
 
-def _compared(name: str, received: _Received, expected: bytes) -> Finding:
+def _finding(name: str, problem: str | None, right: str) -> Finding:
+    return Finding(name, problem is None, problem or right)
+
+
+def _difference(received: _Received, expected: bytes) -> str | None:
+    """How a file differs from the released one; None if it does not."""
     if received.status != 200:
-        return Finding(name, False, f"not sent: status {received.status}")
-    if received.body != expected:
-        return Finding(name, False, f"differs: {integrity(received.body)}")
-    return Finding(name, True, "as released")
+        return f"not sent: status {received.status}"
+    return None if received.body == expected else f"differs: {integrity(received.body)}"
 
 
 def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
@@ -108,7 +114,7 @@ def _headers(received: Mapping[str, _Received]) -> Iterator[Finding]:
             problems.setdefault(name, {}).setdefault(problem, []).append(file)
     for name, files_by_problem in problems.items():
         text = "; ".join(f"{what}: {', '.join(file)}" for what, file in files_by_problem.items())
-        yield Finding(f"header {name}", not text, text or "as released")
+        yield _finding(f"header {name}", text or None, "as released")
 
 
 def _header_problems(file: str, answer: _Received, released: bytes) -> Iterator[tuple[str, str]]:
@@ -174,19 +180,20 @@ class _References(HTMLParser):
             self.found.append("an inline script")
 
 
-def _survey(received: _Received, slug: str) -> Finding:
+def _survey_problem(received: _Received, slug: str) -> str | None:
+    """What is wrong with the published survey; None if nothing is."""
     if received.status != 200:
-        return Finding(_SURVEY, False, f"not sent: status {received.status}")
+        return f"not sent: status {received.status}"
     try:
         published = Published.from_json(received.body.decode())
     except (TacitError, UnicodeDecodeError) as error:
-        return Finding(_SURVEY, False, str(error).splitlines()[0])
+        return str(error).splitlines()[0]
     if not published.survey.fingerprint.startswith(slug):
-        return Finding(_SURVEY, False, f"another survey: {published.survey.fingerprint}")
+        return f"another survey: {published.survey.fingerprint}"
     waves = published.survey.waves or 1
     if understates(published.disclosure_bound, published.design, waves):
-        return Finding(_SURVEY, False, "disclosure_bound says less than answers may reveal")
-    return Finding(_SURVEY, True, "as published")
+        return "disclosure_bound says less than answers may reveal"
+    return None
 
 
 class _EveryStatus(urllib.request.HTTPErrorProcessor):

@@ -127,15 +127,14 @@ BACK_OFF = (0.05, 2.0)
 LONGEST_ERASURE, LAST_ERASURE = 600.0, 60.0
 
 _Waiting: TypeAlias = tuple[Response, "asyncio.Future[Outcome]"]
-#: Called after each commit with its number of responses and its duration in seconds.
-Watch: TypeAlias = Callable[[int, float], None]
 
 
 class Writer:
     """Accepts responses from one event loop and stores them in its own thread.
 
     `capacity` limits how many wait, `most` how many a transaction stores, `store.write_seconds` how
-    long that may take. Raises StoreError if another server writes to the same SQLite file.
+    long that may take. `watch` is called after each commit with its duration in seconds. Raises
+    StoreError if another server writes to the same SQLite file.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class Writer:
         capacity: int = CAPACITY,
         most: int = MOST,
         today: Callable[[], date] = date.today,
-        watch: Watch | None = None,
+        watch: Callable[[float], object] = lambda seconds: None,
     ) -> None:
         self.store = store
         self._capacity, self._most, self._today, self._watch = capacity, most, today, watch
@@ -246,8 +245,7 @@ class Writer:
             self._recover(len(batch))
             self._tidied = False  # it may have been stored
             return
-        if self._watch is not None:
-            self._watch(len(batch), time.perf_counter() - start)
+        self._watch(time.perf_counter() - start)
         self._down = None  # it may have been late, but it was stored
         self._answer(batch, outcomes)
         if Outcome.STORED in outcomes:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
@@ -21,7 +21,7 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from tacit.collect.store import Outcome, Store
+from tacit.collect.store import Outcome, Response, Store
 from tacit.collect.writer import Writer
 from tacit.errors import Busy, StoreError, Unavailable
 from tests.support.postgres import Cluster
@@ -45,23 +45,34 @@ def store(url: str) -> Iterator[Store]:
     made.close()
 
 
-def test_what_waits_shares_a_commit(store: Store) -> None:
-    sizes: list[int] = []
+def sizes_of_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many responses each transaction gets."""
+    sizes, write = list[int](), store.write
+
+    def counted(batch: Sequence[Response], today: date) -> list[Outcome]:
+        sizes.append(len(batch))
+        return write(batch, today)
+
+    monkeypatch.setattr(store, "write", counted)
+    return sizes
+
+
+def test_what_waits_shares_a_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, commits = sizes_of_batches(store, monkeypatch), list[float]()
     batch = [response(OPEN, n) for n in range(300)]
-    outcomes = with_writer(
-        store, lambda w: send(w, batch), most=100, watch=lambda n, _: sizes.append(n)
-    )
+    outcomes = with_writer(store, lambda w: send(w, batch), most=100, watch=commits.append)
     assert set(outcomes) == {Outcome.STORED}
+    assert len(commits) == len(sizes)
     assert sum(sizes) == 300
     assert max(sizes) == 100
     assert len(sizes) < 10
     assert records(store) == 300
 
 
-def test_one_by_one_is_possible(store: Store) -> None:
-    sizes: list[int] = []
+def test_one_by_one_is_possible(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = sizes_of_batches(store, monkeypatch)
     batch = [response(OPEN, n) for n in range(5)]
-    with_writer(store, lambda w: send(w, batch), most=1, watch=lambda n, _: sizes.append(n))
+    with_writer(store, lambda w: send(w, batch), most=1)
     assert sizes == [1] * 5
 
 

@@ -549,10 +549,8 @@ class Store:
         return row
 
 
-@lru_cache(maxsize=1024)
-def _parsed(text: str) -> Published:
-    """A published survey; every page of the studio asks for all of them."""
-    return Published.from_json(text)
+#: Reads a published survey; every page of the studio asks for all of them.
+_parsed = lru_cache(maxsize=1024)(Published.from_json)
 
 
 def _set(connection: Connection, number: int, **columns: Any) -> None:

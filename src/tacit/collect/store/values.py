@@ -178,9 +178,7 @@ def code_type(reported: Schema) -> np.dtype[Any]:
 
 def packed(codes: Sequence[int], reported: Schema) -> bytes:
     """The codes of one record as they are stored, in the order of the reported attributes."""
-    if code_type(reported).itemsize == 1:
-        return bytes(codes)
-    return np.asarray(codes, "<u2").tobytes()
+    return np.array(codes, code_type(reported)).tobytes()
 
 
 def unpacked(stored: Sequence[bytes], reported: Schema) -> Codes:
