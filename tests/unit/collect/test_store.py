@@ -13,8 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import Date, DateTime, event, inspect, text
 
-from tacit.collect.store import Outcome, Response, Store, SurveyState, packed
-from tacit.collect.store.values import unpacked
+from tacit.collect.store import Outcome, Response, Store, SurveyState, packed, unpacked
 from tacit.errors import DataError, StoreError
 from tests.support.postgres import Cluster
 from tests.support.published import published, response, responses

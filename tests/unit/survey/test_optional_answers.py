@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tacit.collect.store.values import code_type
+from tacit.collect.store import code_type
 from tacit.errors import SurveyError
 from tacit.survey import Published, example, survey_from_dict, survey_from_text
 from tacit.survey.survey import missing_together

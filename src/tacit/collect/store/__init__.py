@@ -8,6 +8,13 @@ from tacit.core.imports import optional_imports
 
 with optional_imports():
     from tacit.collect.store.store import Store
-    from tacit.collect.store.values import Outcome, Response, SurveyState, packed
+    from tacit.collect.store.values import (
+        Outcome,
+        Response,
+        SurveyState,
+        code_type,
+        packed,
+        unpacked,
+    )
 
-__all__ = ["Outcome", "Response", "Store", "SurveyState", "packed"]
+__all__ = ["Outcome", "Response", "Store", "SurveyState", "code_type", "packed", "unpacked"]
