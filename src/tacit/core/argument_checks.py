@@ -54,12 +54,6 @@ def check_rate(name: str, value: Any) -> None:
         raise DataError(f"{name} must lie between 0 and 1, got {value!r}")
 
 
-def check_positive(name: str, value: Any) -> None:
-    """Raise DataError unless this is a finite number above 0."""
-    if not is_real(value) or not 0 < value < math.inf:
-        raise DataError(f"{name} must be a number above 0, got {value!r}")
-
-
 def non_negative(name: str, value: Any) -> float:
     """Check that an argument is a finite number of at least 0."""
     if not is_real(value) or not 0 <= value < math.inf:

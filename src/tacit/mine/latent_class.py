@@ -21,14 +21,20 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.argument_checks import check_positive, check_whole, check_whole_or_none
+from tacit.core.argument_checks import check_whole, check_whole_or_none
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.linear_maps import outer
 from tacit.core.design import Design, check_design
 from tacit.core.label_codes import encode
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError, unknown
-from tacit.mine.miner import LearntModel, counted_records, truthful_design, valid_codes
+from tacit.mine.miner import (
+    LearntModel,
+    check_positive,
+    counted_records,
+    truthful_design,
+    valid_codes,
+)
 from tacit.mine.naive_bayes import class_log_proba
 from tacit.models import latent_classes
 from tacit.models.latent_classes import LatentFit, LatentModel, Search

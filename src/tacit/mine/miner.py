@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 import warnings
 from abc import abstractmethod
@@ -292,6 +294,13 @@ def split_records(
     if not all(part.any() for part in parts):
         raise DataError(f"{whole.n_records} reported records are too few to split in two parts")
     return whole.with_counts(parts[0]), whole.with_counts(parts[1])
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise DataError unless this is a finite number above 0; True and False are none."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 < value < math.inf:
+        raise DataError(f"{name} must be a number above 0, got {value!r}")
 
 
 # Codes of true records without a design: learnt from as if reported truthfully.

@@ -21,12 +21,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit, ndtri
 
-from tacit.core.argument_checks import check_positive
 from tacit.core.arrays import Array, Mask, quotient, row_shares
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
-from tacit.mine.miner import Miner
+from tacit.mine.miner import Miner, check_positive
 from tacit.models import naive_bayes as bayes
 from tacit.output.number_text import number_of
 from tacit.reconstruction import Estimate, Reconstruction
