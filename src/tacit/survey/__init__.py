@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING
 from tacit.core.imports import lazy_names
 
 if TYPE_CHECKING:
-    from tacit.survey.example_file import example as example
-    from tacit.survey.precision import Width as Width
-    from tacit.survey.precision import widths as widths
-    from tacit.survey.published import Published as Published
-    from tacit.survey.published import publish as publish
-    from tacit.survey.published import read_published as read_published
-    from tacit.survey.reader import read_survey as read_survey
-    from tacit.survey.reader import survey_from_dict as survey_from_dict
-    from tacit.survey.reader import survey_from_text as survey_from_text
-    from tacit.survey.survey import Survey as Survey
-    from tacit.survey.survey import json_schema as json_schema
+    from tacit.survey.example_file import *  # noqa: F403
+    from tacit.survey.precision import *  # noqa: F403
+    from tacit.survey.published import *  # noqa: F403
+    from tacit.survey.reader import *  # noqa: F403
+    from tacit.survey.survey import *  # noqa: F403
 
 __getattr__, __dir__ = lazy_names(
     __name__,
