@@ -228,7 +228,7 @@ def test_what_cannot_be_learnt_is_said_on_the_page(studio: Tried) -> None:
     studio.studio.models.wait(address.rsplit("/", 1)[1], 120)
     page = client.get(address)
     assert "No model was learnt" in page.text
-    assert "no frequent itemset" in page.text
+    assert "No frequent itemset" in page.text
     assert "refresh" not in page.headers
     assert studio.studio.models.all_of(studio.mine) == []
 
