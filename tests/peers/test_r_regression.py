@@ -81,7 +81,8 @@ def fitted(request: RegressionRequest, codes: Codes) -> Any:
     reported = SURVEY.design.reported
     counts = answers_of(count_codes(codes, with_no_answer(reported)), reported)
     release = Release(SURVEY, counts.complete([n for n in request.names if n == "sex"]))
-    recoded_counts, design = recoded(release, request.names, request.changed(SURVEY))
+    changed = request.changed(SURVEY)
+    recoded_counts, design = recoded(release.counts, SURVEY.design, request.names, changed)
     outcome = request.column(request.outcome.name, SURVEY)
     factors = request.factors(SURVEY)
     return logit(outcome, recoded_counts, design, factors, ordered=request.ordered)

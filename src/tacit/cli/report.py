@@ -46,7 +46,7 @@ def report(
     published = surveys.read_published(records.design_file)
     from tacit.studio.analyses import COMPARISON, REGRESSION, Analysis
     from tacit.studio.release import Release
-    from tacit.studio.report import survey_report, survey_report_pdf
+    from tacit.studio.report import analysis_result, survey_report, survey_report_pdf
 
     counts = records.counted()
     if not counts.n_records:
@@ -57,7 +57,7 @@ def report(
         *(Analysis(REGRESSION, query) for query in regress or ()),
     ]
     for analysis in analyses:
-        analysis.result(release)  # one that cannot be made is an error here
+        analysis_result(analysis, release)  # one that cannot be made is an error here
     make = survey_report_pdf if kind == ".pdf" else survey_report
     content = make(release, analyses, release)
     write_bytes(out, content.encode() if isinstance(content, str) else content, private=True)

@@ -1,13 +1,9 @@
-"""Comparisons and regressions that somebody chose, by the queries of their pages.
-
-Pages, programs, files and reports ask here, so that one query gives the same numbers everywhere.
-"""
+"""Comparisons and regressions that somebody chose, by the queries of their pages."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -15,11 +11,6 @@ from urllib.parse import parse_qsl, urlencode
 from tacit.errors import DataError, unknown
 from tacit.output.json_documents import DocumentFormat, read_document
 from tacit.records import read_text, write_text
-from tacit.studio.group_tables import GroupTable, group_table
-from tacit.studio.recoding import Words, recodings_of_form
-from tacit.studio.regression_request import request_of_form
-from tacit.studio.regressions import Regression, regression
-from tacit.studio.release import Release
 from tacit.survey import Published
 
 COMPARISON, REGRESSION = "comparison", "regression"
@@ -53,37 +44,10 @@ class Analysis:
         between = "in the groups of" if self.kind == COMPARISON else "explained by"
         return f"“{texts.get(fields.get(first, ''), '')}” {between} {others}"
 
-    def result(self, release: Release, words: Words | None = None) -> GroupTable | Regression:
-        """Its numbers; `words` are the texts of categories."""
-        pairs = parse_qsl(self.query)
-        if self.kind == COMPARISON:
-            return comparison(release, dict(pairs), words)
-        chosen = [value for key, value in pairs if key == "with"]
-        request = request_of_form(release.survey, dict(pairs), chosen, words)
-        return regression(release, request)
-
 
 def all_labels(survey: Published) -> dict[str, dict[str, str]]:
     """The texts of the categories of all attributes."""
     return {name: survey.labels(name) for name in survey.design.schema.names}
-
-
-def comparison(
-    release: Release, fields: Mapping[str, str], words: Words | None = None
-) -> GroupTable:
-    """The table of a form: `row` in the groups of `column`, perhaps within those of `layer`.
-
-    Other fields merge answers and name the `reference` group.
-    """
-    row, column, layer = (fields.get(key, "") for key in ("row", "column", "layer"))
-    if not row or not column:
-        raise DataError("choose a question for the answers and one for the groups")
-    by = [layer, column] if layer else [column]
-    recodings = recodings_of_form(release.survey.design.schema, [row, *by], fields, words)
-    reference = fields.get("reference") or None
-    if reference is not None and column in recodings:
-        reference = recodings[column].label_of(reference) or reference
-    return group_table(release, row, by, recodings, reference)
 
 
 class ReportContents:

@@ -24,6 +24,7 @@ from tacit.studio.regression_code import python_code, r_code
 from tacit.studio.regression_request import KINDS
 from tacit.studio.regressions import Regression
 from tacit.studio.release import Release
+from tacit.studio.report import analysis_result
 from tacit.studio.site import Answer, PageRoute, PageVisit
 
 
@@ -67,7 +68,7 @@ def _compared(visit: PageVisit, release: Release, fields: QueryParams) -> dict[s
     reference = (column and column.label_of(fields.get("reference", ""))) or ""
     pairs = [(key, value) for key, value in fields.multi_items() if key != "reference"]
     analysis = Analysis(COMPARISON, urlencode([*pairs, ("reference", reference)]))
-    table = analysis.result(release, every)
+    table = analysis_result(analysis, release, every)
     assert isinstance(table, GroupTable)
     ends = [end for pair in table.comparisons for end in (pair.low, pair.high)]
     offered: dict[str, Any] = {}
@@ -142,7 +143,7 @@ def show_regression(visit: PageVisit) -> Response:
         pairs = [pair for pair in fields.multi_items() if pair != ("with", outcome)]
         try:
             analysis = Analysis(REGRESSION, urlencode(pairs))
-            fit = analysis.result(release, words)
+            fit = analysis_result(analysis, release, words)
         except DataError as error:
             values["problem"], status = str(error), 400
             values |= _offered(visit, _offer_for_model(release, outcome, fields, usable))
@@ -176,14 +177,16 @@ def _offer_for_model(
 
 def analysis_file(visit: PageVisit, kind: str) -> Response:
     """The numbers of a comparison or a regression as CSV, with the texts of answers."""
-    result = asked(visit, kind).result(visit.comparable_release(), all_labels(visit.survey))
+    words = all_labels(visit.survey)
+    result = analysis_result(asked(visit, kind), visit.comparable_release(), words)
     return visit.file(result.to_table().csv(), f"{kind}.csv")
 
 
 def add_to_report(visit: PageVisit) -> Answer:
     """Put a comparison or a regression into the report; it must be one that is shown."""
     analysis = Analysis(visit.text("kind"), visit.text("query"))
-    analysis.result(visit.comparable_release(), all_labels(visit.survey))  # else it is refused
+    words = all_labels(visit.survey)
+    analysis_result(analysis, visit.comparable_release(), words)  # else it is refused
     visit.studio.contents.add(visit.survey, analysis)
     visit.record("added to the report", f"{visit.survey.title}: {analysis.kind} {analysis.query}")
     return report_contents(visit)

@@ -19,6 +19,7 @@ from tacit.studio.models import CRITERIA, KINDS, StoredModel
 from tacit.studio.page_templates import utc_text
 from tacit.studio.plan_pages import FIELDS, plan_json
 from tacit.studio.release import next_release_at
+from tacit.studio.report import analysis_result
 from tacit.studio.site import Answer, PageRoute, PageVisit, Right
 from tacit.survey import Published
 
@@ -54,7 +55,7 @@ def survey_table(visit: PageVisit) -> Answer:
     out: left out), and `QUESTION.merged1` names the first merged group.
     """
     fields, release = visit.request.query_params, visit.comparable_release()
-    table = asked(visit, COMPARISON).result(release)
+    table = analysis_result(asked(visit, COMPARISON), release)
     head = {key: fields.get(key) or None for key in ("row", "column", "layer")}
     return {**head, "records": release.counts.n_records, **table.to_dict()}
 
@@ -66,7 +67,7 @@ def survey_regression(visit: PageVisit) -> Answer:
     `first` and `second` name an interaction. Answers are merged as in tables. An outcome with more
     than two answers is `ordered` or `unordered`, by `kind` or as the question is.
     """
-    return asked(visit, REGRESSION).result(visit.comparable_release()).to_dict()
+    return analysis_result(asked(visit, REGRESSION), visit.comparable_release()).to_dict()
 
 
 def close_survey(visit: PageVisit) -> Answer:

@@ -18,7 +18,14 @@ from tacit.reconstruction import Reconstruction, reconstruct
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.studio import disclosure
 from tacit.studio.disclosure import Cells, why_hidden
-from tacit.studio.recoding import Recoding, column_name, recoded, unchanged
+from tacit.studio.recoding import (
+    Recoding,
+    Words,
+    column_name,
+    recoded,
+    recodings_of_form,
+    unchanged,
+)
 from tacit.studio.release import Release
 
 #: The categories that make a group: of the layer, if there is one, and of the question.
@@ -189,6 +196,24 @@ def _layer_and_group(labels: GroupLabels) -> tuple[str | None, str]:
     return (str(labels[0]) if len(labels) > 1 else None), str(labels[-1])
 
 
+def comparison(
+    release: Release, fields: Mapping[str, str], words: Words | None = None
+) -> GroupTable:
+    """The table of a form: `row` in the groups of `column`, perhaps within those of `layer`.
+
+    Other fields merge answers and name the `reference` group.
+    """
+    row, column, layer = (fields.get(key, "") for key in ("row", "column", "layer"))
+    if not row or not column:
+        raise DataError("choose a question for the answers and one for the groups")
+    by = [layer, column] if layer else [column]
+    recodings = recodings_of_form(release.survey.design.schema, [row, *by], fields, words)
+    reference = fields.get("reference") or None
+    if reference is not None and column in recodings:
+        reference = recodings[column].label_of(reference) or reference
+    return group_table(release, row, by, recodings, reference)
+
+
 def group_table(
     release: Release,
     row: str,
@@ -291,7 +316,7 @@ def _test(records: Release, parts: Sequence[Recoding]) -> HypothesisTest | None:
         return None
     estimates, names = records.reconstruction, {part.name: part.name for part in parts}
     if changed:
-        estimates = reconstruct(*recoded(records, list(names), changed))
+        estimates = reconstruct(*recoded(records.counts, design, list(names), changed))
         names |= {name: column_name(name) for name in changed}
     given = [names[layer.name] for layer in layers] or None
     return estimates.independence([names[row.name], names[column.name]], given=given)

@@ -12,7 +12,6 @@ from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.records import PatternTable
-from tacit.studio.release import Release
 
 #: The texts of categories by question.
 Words = Mapping[str, Mapping[str, str]]
@@ -98,19 +97,21 @@ def _words(attribute: Attribute, words: Words | None) -> Mapping[str, str]:
 
 
 def recoded(
-    release: Release, names: Sequence[str], recodings: Mapping[str, Recoding]
+    reported: PatternTable,
+    design: Design,
+    names: Sequence[str],
+    recodings: Mapping[str, Recoding],
 ) -> tuple[PatternTable, Design]:
     """The reported records of these questions and their design, recoded under `column_name`.
 
     Only answers that are sent as they are can be recoded before the estimate: what a disguised
     report says depends on all categories. Records with a category that is left out are gone.
     """
-    design = release.survey.design
     groups = [group for group in design.groups if not {*names}.isdisjoint(group.attributes)]
     together = [n for n in design.schema.names if any(n in group.attributes for group in groups)]
     attributes = {name: design.schema[name] for name in together}
     reports = Design(Schema(list(attributes.values())), groups).reported.names
-    counts = release.counts.subset(reports)
+    counts = reported.subset(reports)
     patterns, numbers = counts.patterns.copy(), counts.counts
     for name, recoding in recodings.items():
         if design.group_of(name).disguised:

@@ -207,7 +207,8 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
 
     survey, names = release.survey, request.names
     records = sampled_release(release, names, request.key(survey))
-    counts, smaller = recoded(records, names, request.changed(survey))
+    changed = request.changed(survey)
+    counts, smaller = recoded(records.counts, survey.design, names, changed)
     outcome = request.column(names[0], survey)
     fit = logit(outcome, counts, smaller, request.factors(survey), ordered=request.ordered)
     return Regression(

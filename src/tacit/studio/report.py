@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tacit import __version__
 from tacit.core.channel.families import Matrix, Related
@@ -18,12 +19,14 @@ from tacit.errors import DataError
 from tacit.output.number_text import number_of
 from tacit.output.table import Table
 from tacit.studio import results
-from tacit.studio.analyses import Analysis, all_labels
+from tacit.studio.analyses import COMPARISON, Analysis, all_labels
 from tacit.studio.charts import interval_text, odds_scale, percent, ratio_text, scale_for
 from tacit.studio.design_text import design_sentences, survey_meta
 from tacit.studio.disclosure import SMALLEST_GROUP, require_comparable
-from tacit.studio.group_tables import GroupTable
-from tacit.studio.regressions import Regression, RegressionTerm
+from tacit.studio.group_tables import GroupTable, comparison
+from tacit.studio.recoding import Words
+from tacit.studio.regression_request import request_of_form
+from tacit.studio.regressions import Regression, RegressionTerm, regression
 from tacit.studio.release import Release
 from tacit.studio.results import CategoryResult, QuestionResult, result_notes
 from tacit.survey import Published
@@ -104,11 +107,27 @@ def survey_report(
     return _rendered("report.html", **values, notes=result_notes)
 
 
+def analysis_result(
+    analysis: Analysis, release: Release, words: Words | None = None
+) -> GroupTable | Regression:
+    """The numbers of a comparison or a regression; `words` are the texts of categories.
+
+    Pages, programs, files and reports ask here, so that one query gives the same numbers
+    everywhere.
+    """
+    pairs = parse_qsl(analysis.query)
+    if analysis.kind == COMPARISON:
+        return comparison(release, dict(pairs), words)
+    chosen = [value for key, value in pairs if key == "with"]
+    request = request_of_form(release.survey, dict(pairs), chosen, words)
+    return regression(release, request)
+
+
 def analysis_section(survey: Published, release: Release | None, analysis: Analysis) -> Section:
     """A comparison or a regression in the report; or why it is not shown."""
     title = analysis.title(survey)
     try:
-        result = analysis.result(require_comparable(release), all_labels(survey))
+        result = analysis_result(analysis, require_comparable(release), all_labels(survey))
     except DataError as error:
         return Section(title, [str(error)], [], [])
     if isinstance(result, GroupTable):

@@ -184,7 +184,7 @@ def library_fit(query: str) -> LogitResult:
     fields = dict(pair.split("=") for pair in query.split("&"))
     request = request_of_form(SURVEY, fields, [fields["with"]])
     sample = sampled_release(RELEASE, request.names, request.key(SURVEY))
-    counts, design = recoded(sample, request.names, {})
+    counts, design = recoded(sample.counts, SURVEY.design, request.names, {})
     reference = fields.get("ref.site", "north")
     formula = f"{fields['outcome']} ~ C(site, contr.treatment(base='{reference}'))"
     return logit(formula, counts, design)

@@ -41,7 +41,7 @@ def library_fit(fit: Regression) -> LogitResult:
     if request.interaction:
         terms.append("*".join(t for t, p in zip(terms, request.predictors, strict=True) if p))
     formula = f"`{request.outcome.name}` ~ {' + '.join(terms)}"
-    counts, design = recoded(sample, request.names, {})
+    counts, design = recoded(sample.counts, SURVEY.design, request.names, {})
     return logit(formula, counts, design, ordered=request.ordered)
 
 
