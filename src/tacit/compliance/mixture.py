@@ -38,7 +38,7 @@ from tacit.core.arrays import Array
 from tacit.core.schema import Attribute
 from tacit.errors import DataError
 from tacit.output.number_text import decimals
-from tacit.output.table import Figure, Table, TablesResult, TabularResult
+from tacit.output.table import Figure, Table, TablesResult
 from tacit.reconstruction.estimate import Estimate, estimate_columns, plot_estimates
 from tacit.reconstruction.hypothesis_test import HypothesisTest
 from tacit.reconstruction.interval import Interval, check_level
@@ -301,7 +301,7 @@ def share_of_all(part: Array) -> Quantity:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixtureResult(TablesResult, TabularResult):
+class MixtureResult(TablesResult):
     """Estimates and tests, the fields of a subclass in the order in which they are shown."""
 
     distribution: Estimate
