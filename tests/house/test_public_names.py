@@ -21,6 +21,7 @@ from tacit import (
     survey,
 )
 from tacit.collect import store
+from tacit.core import channel
 from tacit.reconstruction import sampling
 
 PROMISED = {
@@ -221,6 +222,9 @@ def test_dir_lists_the_public_names_and_the_subpackages_only(root: Path) -> None
     folders = {path.parent.name for path in (root / "src/tacit").glob("*/__init__.py")}
     assert set(dir(tacit)) == PROMISED | folders - {"cli"}
     assert set(dir(mine)) == set(mine.__all__)
+    modules = {path.stem for path in (root / "src/tacit/core/channel").glob("*.py")}
+    listed = {name for name in dir(channel) if not name.startswith("_")}
+    assert listed <= {*channel.families.__all__, "Channel", *modules}
 
 
 def test_subpackages_are_loaded_on_first_use() -> None:

@@ -227,7 +227,6 @@ WITHOUT_FIGURES = (
 )
 _NUMBER = re.compile(r'<td[^>]* class="num[^"]*">([^<]*)<')
 _FLOAT = re.compile(r"-?\d+\.\d+(e[-+]\d+)?")
-_SHARE = re.compile(r"[-+−]?\d+\.\d")
 
 
 class Viewer:

@@ -44,7 +44,7 @@ OutputFormat = Literal["text", "markdown", "latex", "csv", "json"]
 
 @dataclass(frozen=True)
 class Printout:
-    """A result of several parts, for `print_result`.
+    """A result of several parts, for `Format.show`.
 
     `values` are the columns of CSV; those of the first table if left out. Notes of the content are
     shown below the tables.

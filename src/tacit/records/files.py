@@ -150,8 +150,9 @@ def _encoded(
     """Codes of the batches as the file gives them, each with other columns."""
     paths.check_readable(path)
     read = _parquet_batches if paths.kind_of(path) == paths.PARQUET else _csv_batches
+    others = [name for name in columns if name not in schema]  # attributes are read anyway
     done = 0
-    for batch in read(path, schema, progress, columns):
+    for batch in read(path, schema, progress, others):
         if batch.num_rows:
             table = pa.Table.from_batches([batch])
             try:  # errors count records from the start of the file

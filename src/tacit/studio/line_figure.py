@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-#: The picture and the place of the axes in it.
-WIDTH, LEFT, RIGHT, TOP, HEIGHT = 600.0, 70.0, 590.0, 10.0, 220.0
+#: The place of the axes in the picture.
+LEFT, RIGHT, TOP, HEIGHT = 70.0, 590.0, 10.0, 220.0
 #: Room below the axes for numbers and the name of the axis, and for a line of the legend.
 _BELOW, _LEGEND = 52.0, 22.0
 _TICKS = 5

@@ -27,6 +27,25 @@ from tacit.core.channel.strategies import Differ, Keep, Replace, Strategy, Subst
 from tacit.core.schema import Attribute
 from tacit.errors import DesignError, TacitError, unknown
 
+__all__ = [
+    "FAMILIES",
+    "Coin",
+    "christofides",
+    "coin_from_dict",
+    "crosswise",
+    "forced",
+    "frapp",
+    "kuk",
+    "mangat",
+    "mangat_singh",
+    "matrix",
+    "related",
+    "triangular",
+    "truthful",
+    "uniform_perturbation",
+    "unrelated",
+]
+
 Attributes = tuple[Attribute, ...]
 #: What a coin may decide, each with its probability.
 Decisions = tuple[tuple[Fraction, Strategy], ...]

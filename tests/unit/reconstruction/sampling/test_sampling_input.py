@@ -13,6 +13,7 @@ from tacit import reconstruct
 from tacit.core.label_codes import encode
 from tacit.errors import DataError
 from tacit.reconstruction.sampling import bootstrap
+from tacit.records import write_frame
 from tests.support.samples import DISGUISED, HOW, SCHEMA, sample
 
 FRAME = sample(DISGUISED, n=60)
@@ -57,8 +58,16 @@ def test_a_bad_sampling_design_is_one_clear_error(how: Any, message: str) -> Non
         reconstruct(FRAME, DISGUISED, **how)
 
 
-def test_an_answer_that_is_not_disguised_may_be_a_stratum() -> None:
-    assert reconstruct(FRAME, DISGUISED, strata="income").n_records == 60
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_an_answer_that_is_not_disguised_may_be_a_stratum(suffix: str, tmp_path: Path) -> None:
+    write_frame(tmp_path / f"a{suffix}", FRAME.to_arrow())
+    for argument in ("strata", "clusters"):
+        own, found = (
+            reconstruct(records, DISGUISED, **{argument: "income"}).table("smokes")
+            for records in (FRAME, tmp_path / f"a{suffix}")
+        )
+        np.testing.assert_allclose(found.value, own.value)
+        np.testing.assert_allclose(found.stderr, own.stderr)
 
 
 def test_counts_have_no_weights() -> None:
