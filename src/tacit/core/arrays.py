@@ -1,4 +1,4 @@
-"""The array types that all modules share, the least number they divide by, quotients, rows."""
+"""The array types that all modules share, the least number they divide by, products of rows."""
 
 from typing import Any
 
@@ -15,16 +15,6 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 Index = npt.NDArray[np.intp]
 #: Takes the place of a smaller number in a divisor or a logarithm; far below any probability.
 TINY = 1e-300
-
-
-def quotient(top: Array, bottom: Array, otherwise: Array | float = 0.0) -> Array:
-    """top / bottom, of the shape of the top; `otherwise` where the bottom is not positive."""
-    return np.divide(top, bottom, out=np.full_like(top, otherwise), where=bottom > 0)
-
-
-def row_shares(table: Array) -> Array:
-    """The table with each row divided by its sum."""
-    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def row_products(first: Array, second: Array) -> Array:

@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.core.argument_checks import check_whole_or_none, is_real
-from tacit.core.arrays import Array, Index, Mask, quotient
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.numbers import quotient
 from tacit.core.channel.weights import Events
 from tacit.core.design import Design
 from tacit.core.schema import Label, Schema

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.core.argument_checks import check_whole, check_whole_or_none
-from tacit.core.arrays import Array, quotient
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import quotient
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.mine.decision_tree import TreeMiner

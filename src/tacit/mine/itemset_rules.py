@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from tacit.core.argument_checks import check_whole_or_none, is_real
-from tacit.core.arrays import Array, Index, Mask, quotient
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.numbers import quotient
 from tacit.core.schema import Label
 from tacit.errors import DataError
 from tacit.mine import apriori

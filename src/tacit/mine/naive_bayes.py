@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit, ndtri
 
-from tacit.core.arrays import Array, Mask, quotient, row_shares
+from tacit.core.arrays import Array, Mask
+from tacit.core.channel.linear_maps import row_shares
+from tacit.core.channel.numbers import quotient
 from tacit.core.design import Design
 from tacit.core.schema import Attribute
 from tacit.errors import DataError

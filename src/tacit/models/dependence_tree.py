@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.core.arrays import TINY, Array, Index, quotient
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.numbers import quotient
 from tacit.models.tree_distribution import ROOT, TreeDistribution, rooted_forest
 from tacit.models.units import UnitReports
 from tacit.reconstruction.likelihood import EMStep, squarem

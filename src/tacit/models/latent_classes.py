@@ -27,7 +27,8 @@ from typing import Self
 import numpy as np
 from scipy.linalg import block_diag
 
-from tacit.core.arrays import Array, Index, row_products, row_shares
+from tacit.core.arrays import Array, Index, row_products
+from tacit.core.channel.linear_maps import row_shares
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design
 from tacit.models.naive_bayes import CHUNK, ConditionalModel, GroupBlocks, Tables

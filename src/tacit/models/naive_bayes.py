@@ -48,8 +48,9 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import chdtri, ndtri
 
-from tacit.core.arrays import TINY, Array, Codes, Index, row_products, row_shares
+from tacit.core.arrays import TINY, Array, Codes, Index, row_products
 from tacit.core.channel.families import Attributes
+from tacit.core.channel.linear_maps import row_shares
 from tacit.core.channel.numbers import Unit
 from tacit.core.channel.strategies import UnitChannel
 from tacit.core.design import Design

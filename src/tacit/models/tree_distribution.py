@@ -20,7 +20,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, quotient
+from tacit.core.arrays import Array, Index
+from tacit.core.channel.numbers import quotient
 
 #: The parent of a root.
 ROOT = -1

@@ -20,7 +20,8 @@ from math import comb, floor
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask, row_shares
+from tacit.core.arrays import Array, Index, Mask
+from tacit.core.channel.linear_maps import row_shares
 from tacit.optimize.weight_solver import Prices
 
 #: Categories up to which every subset is priced.

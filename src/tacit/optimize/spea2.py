@@ -30,7 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.argument_checks import check_share, check_whole
-from tacit.core.arrays import TINY, Array, Index, row_shares
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.linear_maps import row_shares
 from tacit.errors import DesignError
 from tacit.optimize.objectives import best_warner, errors, privacy, random_matrices
 from tacit.optimize.problem import COVERED, FrontProblem, SearchResult

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from tacit.core.argument_checks import check_share, check_whole
-from tacit.core.arrays import Array, quotient
+from tacit.core.arrays import Array
 from tacit.core.channel import Coin, related, truthful, unrelated
-from tacit.core.channel.numbers import Number, fraction
+from tacit.core.channel.numbers import Number, fraction, quotient
 from tacit.core.design import Design, Group
 from tacit.core.imports import optional_imports
 from tacit.core.schema import Schema

@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, quotient
+from tacit.core.arrays import Array, Index
 from tacit.core.channel.kernels import dense_outcomes
+from tacit.core.channel.numbers import quotient
 from tacit.core.design import Design
 from tacit.privacy.prior import Prior
 from tacit.privacy.risk import (

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import Array, quotient
+from tacit.core.arrays import Array
+from tacit.core.channel.numbers import quotient
 from tacit.core.conditions import DOES_NOT_APPLY, answers_of, impossible_cells, linked_parts
 from tacit.core.design import Design
 from tacit.core.schema import Schema

@@ -35,7 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tacit.core.argument_checks import check_number, check_share
-from tacit.core.arrays import Array, quotient, row_products
+from tacit.core.arrays import Array, row_products
+from tacit.core.channel.numbers import quotient
 from tacit.core.design import Design
 from tacit.core.schema import Label
 from tacit.errors import DataError, DesignError, FileError

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.arrays import TINY, Array, quotient
+from tacit.core.arrays import TINY, Array
 from tacit.core.channel.kernels import uncertainty
+from tacit.core.channel.numbers import quotient
 from tacit.errors import DataError, unknown
 
 #: Standard errors between a Monte Carlo figure and the pessimistic end that is shown.

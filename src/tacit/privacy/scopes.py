@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tacit.core.arrays import Array, Index, Mask, quotient
+from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.kernels import Mixture, Step, along_axis, dense_pass, uncertainty
-from tacit.core.channel.numbers import sum_up
+from tacit.core.channel.numbers import quotient, sum_up
 from tacit.core.design import Design, Factor
 from tacit.core.schema import Attribute, Label, Schema
 from tacit.errors import DataError

@@ -196,3 +196,8 @@ def chain(maps: Sequence[Linear], columns: Array) -> Array:
 def outer(first: Array, second: Array) -> Array:
     """Flattened outer product of two vectors: the diagonal of a Kronecker product."""
     return np.multiply.outer(first, second).ravel()
+
+
+def row_shares(table: Array) -> Array:
+    """The table with each row divided by its sum."""
+    return np.asarray(table / table.sum(axis=1, keepdims=True))

@@ -139,6 +139,11 @@ def sum_up(terms: Iterable[float]) -> float:
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
+def quotient(top: Array, bottom: Array, otherwise: Array | float = 0.0) -> Array:
+    """top / bottom, of the shape of the top; `otherwise` where the bottom is not positive."""
+    return np.divide(top, bottom, out=np.full_like(top, otherwise), where=bottom > 0)
+
+
 @dataclass(frozen=True)
 class Distribution:
     """What a coin may say in place of the truth, over a group's joint categories.

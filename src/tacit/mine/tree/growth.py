@@ -43,7 +43,8 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 from threadpoolctl import ThreadpoolController
 
-from tacit.core.arrays import Array, Codes, Index, Mask, quotient
+from tacit.core.arrays import Array, Codes, Index, Mask
+from tacit.core.channel.numbers import quotient
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.tables import (
     ClassTables,

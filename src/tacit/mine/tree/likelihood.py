@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from tacit.core.arrays import TINY, Array, Index, row_shares
-from tacit.core.channel.linear_maps import Linear
+from tacit.core.arrays import TINY, Array, Index
+from tacit.core.channel.linear_maps import Linear, row_shares
 from tacit.core.design import ProductChannel
 from tacit.mine.tree import growth
 from tacit.mine.tree.cells import NONE
