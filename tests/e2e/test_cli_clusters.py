@@ -69,7 +69,7 @@ def test_true_records_are_predicted(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*FOUND, "--classes", "0"), "n_classes must be a whole number from 1 up, or None, got 0"),
+        ((*FOUND, "--classes", "0"), "n_classes must be a whole number from 1 up, got 0"),
         ((*FOUND, "--classes", "30"), "cannot be identified"),
         ((*FOUND, "--starts", "0"), "n_init must be a whole number from 1 up"),
         ((*FOUND, "--criterion", "aic"), "'bic', 'held-out'"),

@@ -135,7 +135,7 @@ def test_no_rule_is_no_error(tacit_: Any) -> None:
         (("--min-support", "0"), "min_support must lie above 0 and be at most 1, got 0"),
         (("--min-support", "0.99"), "no frequent itemset"),
         (("--min-confidence", "2"), "min_confidence must lie between 0 and 1, got 2"),
-        (("--max-length", "0"), "max_length must be a whole number from 1 up, or None, got 0"),
+        (("--max-length", "0"), "max_length must be a whole number from 1 up, got 0"),
         (("--max-length", "30"), "max_length is at most 12 for disguised records"),
         (("--error", "0"), "error must lie between 0 and 1, got 0"),
         (("--items", "bred=yes"), "did you mean 'bread'?"),

@@ -18,20 +18,11 @@ def is_real(value: Any) -> bool:
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
     """`value`, if it is a whole number from `least` to `most`; else a DataError."""
-    if not _is_whole(value) or not least <= value <= most:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
         end = "up" if most == math.inf else f"to {most:,}"
         raise DataError(f"{name} must be a whole number from {least} {end}, got {value!r}")
     return int(value)
-
-
-def check_whole_or_none(name: str, value: Any, least: int) -> None:
-    """Raise DataError unless this is a whole number that is large enough, or None."""
-    if value is not None and (not _is_whole(value) or value < least):
-        raise DataError(f"{name} must be a whole number from {least} up, or None, got {value!r}")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_number(name: str, value: Any) -> float:

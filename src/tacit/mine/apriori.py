@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tacit.core.argument_checks import check_whole_or_none, is_real
+from tacit.core.argument_checks import check_whole, is_real
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.numbers import quotient
 from tacit.core.channel.weights import Events
@@ -646,7 +646,8 @@ def itemsets(
     """
     if not is_real(min_support) or not 0 < min_support <= 1:
         raise DataError(f"min_support must lie above 0 and be at most 1, got {min_support!r}")
-    check_whole_or_none("max_length", max_length, 1)
+    if max_length is not None:
+        check_whole("max_length", max_length, 1)
     if not isinstance(control, ErrorControl):
         raise DataError(
             "control must be FalseDiscovery(error), FamilyWise(error) or PlainThreshold() of "

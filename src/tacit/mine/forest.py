@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.argument_checks import check_whole, check_whole_or_none
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array
 from tacit.core.channel.numbers import quotient
 from tacit.core.design import Design
@@ -125,7 +125,8 @@ class Forest(TreeMiner):
         super().check_arguments()
         check_whole("n_estimators", self.n_estimators, 1)
         check_whole("random_state", self.random_state, 0)
-        check_whole_or_none("max_features", self.max_features, 1)
+        if self.max_features is not None:
+            check_whole("max_features", self.max_features, 1)
 
     def _growth(self, n_features: int) -> GrowthSettings:
         tries = self.max_features or math.ceil(math.sqrt(n_features))

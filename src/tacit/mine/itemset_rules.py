@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.argument_checks import check_whole_or_none, is_real
+from tacit.core.argument_checks import check_whole, is_real
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.channel.numbers import quotient
 from tacit.core.schema import Label
@@ -273,7 +273,8 @@ def association_rules(
         raise DataError(f"found must be what tacit.mine.itemsets returns, got {found!r:.60}")
     if not is_real(min_confidence) or not 0 <= min_confidence <= 1:
         raise DataError(f"min_confidence must lie between 0 and 1, got {min_confidence!r}")
-    check_whole_or_none("max_conclusions", max_conclusions, 1)
+    if max_conclusions is not None:
+        check_whole("max_conclusions", max_conclusions, 1)
     least, most = float(min_confidence), int(max_conclusions or np.iinfo(np.intp).max)
     if not len(found):
         raise DataError(

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.argument_checks import check_whole, check_whole_or_none
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Array, Index
 from tacit.core.channel.linear_maps import outer
 from tacit.core.design import Design, check_design
@@ -462,7 +462,8 @@ class LatentClass(DensityMixin, LearntModel):  # type: ignore[misc]
             check_positive(name, getattr(self, name))
         if self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, CRITERIA))
-        check_whole_or_none("n_classes", self.n_classes, 1)
+        if self.n_classes is not None:
+            check_whole("n_classes", self.n_classes, 1)
 
     def _design(self) -> Design:
         """The design of the records that a fitted model is asked about."""

@@ -145,7 +145,7 @@ def test_progress_rises_to_nearly_1() -> None:
         (
             {"max_length": 0},
             DataError,
-            "max_length must be a whole number from 1 up, or None, got 0",
+            "max_length must be a whole number from 1 up, got 0",
         ),
         ({"max_length": 1.5}, DataError, "got 1.5"),
         ({"max_length": 13}, DataError, "max_length is at most 12 for disguised records, got 13"),

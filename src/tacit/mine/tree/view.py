@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri_exp
 
-from tacit.core.argument_checks import check_whole_or_none
+from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Index
 from tacit.core.schema import Label, Schema
 from tacit.mine.tree.cells import NONE
@@ -173,7 +173,8 @@ class TreeView:
     max_depth: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole_or_none("max_depth", self.max_depth, 0)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 0)
 
     def is_end(self, node: int) -> bool:
         """Whether nothing is shown below a node."""
