@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.core.argument_checks import check_whole, non_negative
+from tacit.core.argument_checks import non_negative
 from tacit.core.arrays import Array, Index, Mask
 from tacit.core.design import Design
 from tacit.core.imports import optional_imports
@@ -48,8 +48,7 @@ class TreeMiner(Miner):
     def check_arguments(self) -> None:
         if not isinstance(self.criterion, str) or self.criterion not in CRITERIA:
             raise DataError(unknown("criterion", self.criterion, tuple(CRITERIA)))
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 0)
+        growth.check_max_depth(self.max_depth)
 
     def of_records(
         self, X: Any, find: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]

@@ -34,10 +34,11 @@ attributes. A split that is not possible has the gain minus infinity.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -45,6 +46,7 @@ from threadpoolctl import ThreadpoolController
 
 from tacit.core.arrays import Array, Codes, Index, Mask
 from tacit.core.channel.numbers import quotient
+from tacit.errors import DataError
 from tacit.mine.tree.cells import NONE
 from tacit.mine.tree.tables import (
     ClassTables,
@@ -68,6 +70,13 @@ def first_largest(shares: Array) -> Index:
     """The class with the largest share in each row; the first of those equal up to rounding."""
     largest = shares.max(axis=1, keepdims=True)
     return np.asarray((shares >= largest - _SAME * np.abs(largest)).argmax(axis=1))
+
+
+def check_max_depth(max_depth: Any) -> None:
+    """Raise DataError unless this is a whole number from 0 up, or None."""
+    whole = isinstance(max_depth, numbers.Integral) and not isinstance(max_depth, bool)
+    if max_depth is not None and (not whole or max_depth < 0):
+        raise DataError(f"max_depth must be a whole number from 0 up, or None, got {max_depth!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,11 +35,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri_exp
 
-from tacit.core.argument_checks import check_whole
 from tacit.core.arrays import Index
 from tacit.core.schema import Label, Schema
 from tacit.mine.tree.cells import NONE
-from tacit.mine.tree.growth import Tree
+from tacit.mine.tree.growth import Tree, check_max_depth
 from tacit.output.number_text import UNKNOWN, decimals, number_of, span
 from tacit.output.rounding import finite
 from tacit.output.table import Table, TabularResult
@@ -173,8 +172,7 @@ class TreeView:
     max_depth: int | None = None
 
     def __post_init__(self) -> None:
-        if self.max_depth is not None:
-            check_whole("max_depth", self.max_depth, 0)
+        check_max_depth(self.max_depth)
 
     def is_end(self, node: int) -> bool:
         """Whether nothing is shown below a node."""
