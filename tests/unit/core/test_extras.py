@@ -29,6 +29,7 @@ def test_another_missing_module_is_no_missing_extra() -> None:
 
 
 def test_a_plot_without_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "tacit.output.plot_style", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     found = front([0.2, 0.3, 0.5], 1000, method=Warner(5))
     with pytest.raises(
