@@ -144,7 +144,7 @@ def question(case: PlannedCase) -> tuple[Any, Any]:
 
 
 def difference_limits(found: list[GroupShares]) -> tuple[Array, Array]:
-    """The intervals of many differences at once (see `group_shares`); each alone takes long."""
+    """The intervals of many differences at once, as `GroupShares.difference` has them one each."""
     lower, upper = stacked([each.shares for each in found])
     share = np.clip([each.shares.value for each in found], 0, 1)
     covariance = np.array([each.shares.covariance for each in found])
