@@ -103,19 +103,19 @@ function narrowing(speaker, options) {
 }
 
 /** The number that a text stands for, with a point or a comma; null if it is none. */
-export function numberIn(text) {
+function numberIn(text) {
   const written = text.trim().replace(",", ".").replace("\u2212", "-");
   return /^-?(\d+\.?\d*|\.\d+)$/.test(written) ? Number(written) : null;
 }
 
 /** The range that a number falls in: a range includes its upper edge. */
-export const rangeOf = (number, edges) => {
+const rangeOf = (number, edges) => {
   const found = edges.findIndex((edge) => number <= edge);
   return found < 0 ? edges.length : found;
 };
 
 /** The numbers that can be: as the question says; without a minimum, none below 0 if no edge is. */
-export const limitsOf = ({ minimum, maximum, edges }) => ({
+const limitsOf = ({ minimum, maximum, edges }) => ({
   low: minimum ?? (edges[0] >= 0 ? 0 : -Infinity),
   high: maximum ?? Infinity,
 });
