@@ -114,6 +114,7 @@ def test_a_newcomer_who_follows_the_guide_gets_what_it_shows(
     _figures_are_those_of_the_library(shown["studio-results"], found)
     _groups_are_those_of_the_library(shown["studio-comparison"], found)
     assert all(text in report for text in TEXTS.values())
+    _analyses_are_in_the_report(report, shown["studio-regression"], found)
     shown_tables = (found.table(["painkillers"]), found.table(["painkillers"], given=["site"]))
     assert walk.printed == "".join(f"{table}\n" for table in shown_tables)
     _estimates_are_near_the_truth(counts, found)
@@ -152,6 +153,20 @@ def _groups_are_those_of_the_library(text: str, found: Reconstruction) -> None:
     table = found.table(["painkillers"], given=["site"])
     shares = [f"{100 * float(one):.1f}" for one in table.columns()["estimate"]]
     assert re.findall(r'<td>(?:No|Yes|no|yes)</td><td class="num strong">(\S+)\s%<', text) == shares
+
+
+def _analyses_are_in_the_report(report: str, regression: str, found: Reconstruction) -> None:
+    """The merged comparison, computed from the library's table, and the page's odds ratios."""
+    _, text = report.split("<h2>Comparisons and regressions</h2>")
+    table = found.table(["reason"], given=["site"]).value
+    for back_pain, headache, other, not_asked in table:
+        merged = [] if "not shown" in text else [headache + other]  # too few people
+        for share in (back_pain, not_asked, *merged):
+            assert f"{100 * share:.1f}\u202f%" in text
+    assert "headache or something else" in text
+    ratios = re.findall(r'class="num share">([\d.]+)</td>', regression)
+    assert ratios
+    assert all(f'<td class="num">{ratio}</td>' in text for ratio in ratios)
 
 
 def _estimates_are_near_the_truth(counts: PatternTable, found: Reconstruction) -> None:

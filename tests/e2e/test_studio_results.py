@@ -45,7 +45,7 @@ def test_results_over_time_layers_the_planner_and_reports(tmp_path: Path, browse
         assert "Differences between groups" in page.inner_text("main")
         assert "within the layers of often" in page.inner_text("main")
         with page.expect_download() as wanted:
-            page.get_by_role("link", name="CSV").click()
+            page.get_by_role("link", name="Numbers (CSV)").click()
         assert wanted.value.suggested_filename.endswith("-comparison.csv")
         page.get_by_role("button", name="Add to the report").click()
         page.get_by_role("link", name="Regression", exact=True).click()

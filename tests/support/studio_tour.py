@@ -206,6 +206,7 @@ def _analysis(page: Page, base: str) -> Iterator[tuple[str, Page]]:
         f"{base}/compare?row=painkillers&column=site&site.2=1&site.3=1&site.merged1=elsewhere"
     )
     yield "compare-merged", page
+    page.get_by_role("button", name="Add to the report").click()
     page.goto(f"{base}/compare?row=alcohol&column=pressure&layer=age")
     yield "compare-layers", page
     page.goto(f"{base}/regression?outcome=harassed&with=site&with=pressure")
@@ -215,6 +216,12 @@ def _analysis(page: Page, base: str) -> Iterator[tuple[str, Page]]:
         "&site.2=1&site.3=1&site.merged1=elsewhere"
     )
     yield "regression-fit", page
+    address = page.url
+    page.get_by_role("button", name="Add to the report").click()
+    yield "export-with-analyses", page
+    page.goto(f"{base}/regression?outcome=alcohol&with=pressure&kind=unordered")
+    yield "regression-several", page
+    page.goto(address)
     for fold in page.locator("main summary:visible").all():
         fold.click()
     yield "regression-unfolded", page

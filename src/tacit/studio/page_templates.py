@@ -66,7 +66,11 @@ def in_place(problem: str) -> str:
     'Question 2, text (line 9): a text is missing'
     >>> in_place("survey:3: groups[0]: theta is missing")
     'Group 1 (line 3): theta is missing'
+    >>> in_place("survey:3: questions: needs at least 1 item, got 0")
+    'It needs a question.'
     """
+    if problem.endswith(": questions: needs at least 1 item, got 0"):
+        return "It needs a question."
     match = _PROBLEM.match(problem)
     if match is None:
         return problem

@@ -175,7 +175,7 @@ def _comparison(title: str, table: GroupTable, survey: Published) -> Section:
             f"{', '.join(pair.first)} against {pair.second[-1]}",
             str(pair.answer),
             f"{100 * pair.difference:+.1f} points",
-            interval_text(pair.low, pair.high),
+            f"{100 * pair.low:+.1f} to {100 * pair.high:+.1f}",
         )
         for pair in table.comparisons
     ]
@@ -192,7 +192,8 @@ def _comparison(title: str, table: GroupTable, survey: Published) -> Section:
             "categories": [row for row in rows if row["share"] is not None],
         }
         if drawn["categories"]:
-            figures.append(_rendered("chart.svg", result=drawn, scale=scale, title=name).strip())
+            named = {"title": name, "heading": name}
+            figures.append(_rendered("chart.svg", result=drawn, scale=scale, **named).strip())
     return Section(title, texts, tables, figures)
 
 
@@ -238,7 +239,8 @@ def _regression(title: str, fit: Regression) -> Section:
     ]
     scale = odds_scale([end for term in fit.terms for end in (term.low, term.high)])
     drawn = {"disguised": True, "categories": rows}
-    figure = _rendered("chart.svg", result=drawn, scale=scale, title=fit.title, head="Odds ratio")
+    named = {"title": fit.title, "heading": fit.title, "head": "Odds ratio"}
+    figure = _rendered("chart.svg", result=drawn, scale=scale, **named)
     return Section(title, texts, tables, [figure.strip()])
 
 

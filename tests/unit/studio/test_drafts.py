@@ -28,13 +28,13 @@ def test_a_draft_is_written_checked_saved_and_published(studio: Tried, root: Bro
     made = root.post("/drafts", data={"title": "Sleep", "from": "empty"})
     own = made.headers["location"].rpartition("/")[2]
     page = root.get(f"/drafts/{own}").text
-    assert "needs at least 1 item" in page
+    assert "It needs a question." in page
     assert root.post(f"/drafts/{own}/publish", data=CONFIRMED).status_code == 400
     wrong = root.post(
         f"/drafts/{own}/text", data={"version": "1", "text": "title: X\n", "action": "check"}
     )
     assert wrong.status_code == 400
-    assert "survey:1: the key &#39;questions&#39; is missing" in wrong.text
+    assert "Line 1: the key &#39;questions&#39; is missing" in wrong.text
     assert stored(studio, own).version == 1, "a check saves nothing"
     form = {"version": "1", "text": TEXT.replace("\n", "\r\n"), "action": "save"}
     assert root.post(f"/drafts/{own}/text", data=form).status_code == 303

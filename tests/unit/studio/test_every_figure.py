@@ -174,7 +174,9 @@ def test_differences_and_people_are_the_same_everywhere(
     )
     np.testing.assert_allclose(float(row["value"]), float(expected.value))
     section = analysis_section(SURVEY, RELEASE, Analysis("comparison", MERGED))
-    assert section.tables[1].rows[0][2:] == (f"{float(points):+.1f} points", limits)
+    low, high = map(float, limits.split(" to "))
+    signed = f"{low:+.1f} to {high:+.1f}"
+    assert section.tables[1].rows[0][2:] == (f"{float(points):+.1f} points", signed)
     people = {group["column"]: group["people"] for group in content["groups"]}
     assert people["late"] == round(float(whole.probability(LATE).value) * len(CODES))
     assert f"{people['late']:,} people" in page
