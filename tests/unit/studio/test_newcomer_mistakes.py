@@ -56,7 +56,7 @@ def test_a_survey_with_problems_is_not_published_and_they_are_listed(studio: Tri
         page.post(f"{draft}/publish", data=ticked),
         400,
         "Before it can be published:",
-        "Line 3: questions",
+        "It needs a question.",
     )
     added = page.post(f"{draft}/questions", data={"kind": "yes_no", "version": "1"})
     form = page.get(added.headers["location"]).text
