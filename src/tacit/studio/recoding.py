@@ -111,7 +111,7 @@ def recoded(
     together = [n for n in design.schema.names if any(n in group.attributes for group in groups)]
     attributes = {name: design.schema[name] for name in together}
     reports = Design(Schema(list(attributes.values())), groups).reported.names
-    counts = reported.subset(reports)
+    counts = reported.complete(reports).subset(reports)
     patterns, numbers = counts.patterns.copy(), counts.counts
     for name, recoding in recodings.items():
         if design.group_of(name).disguised:

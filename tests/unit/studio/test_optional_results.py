@@ -18,6 +18,7 @@ from tacit.records import count_codes
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import answering
 from tacit.studio.group_tables import group_table
+from tacit.studio.recoding import recoded
 from tacit.studio.record_files import LabelledRecords, codebook, r_script
 from tacit.studio.release import Release, Releases
 from tacit.studio.report import survey_report
@@ -194,3 +195,13 @@ def test_free_texts_can_be_downloaded_once_the_survey_is_closed(tmp_path: Path) 
     with studio.store.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM texts").scalar() == 0
     studio.store.close()
+
+
+def test_answers_are_merged_although_other_questions_were_left_out() -> None:
+    """The test of a merged table was refused: it needed answers to all questions."""
+    counts = count_codes(CODES, ANALYSED.design.reported)
+    merged, design = recoded(counts, ANALYSED.design, ["drug"], {})
+    assert merged.n_records == N
+    assert design.schema.names == ("drug",)
+    declined, _ = recoded(counts, ANALYSED.design, ["drug", "place"], {})
+    assert declined.n_records == (CODES[:, 4] < SIZES[4]).sum()
