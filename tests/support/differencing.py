@@ -1,7 +1,8 @@
 """The differencing attack: all numbers that a viewer gets over all releases, as one linear system.
 
 The unknowns are the reported joint counts of all questions, with a category for missing answers,
-one table for each step between two releases. Whatever is shown is read as if it told the exact
+one table for each step between two releases, and one of the people whom tables and models of some
+records leave out at random. Whatever is shown is read as if it told the exact
 number of people behind it: a linear function of the unknowns, since the disguise has an inverse. A
 figure is told if it is a combination of these functions.
 """
@@ -33,6 +34,9 @@ from tacit.studio.server import PAGES
 from tacit.survey import Published
 from tests.support.studio import Browser
 
+#: The records of a table or model that leaves out some at random: questions that all of them
+#: answered, of those that others did not, and answers that none of them gave.
+Sample = tuple[tuple[str, ...], tuple[tuple[str, tuple[int, ...]], ...]]
 #: A function that has this much of its length outside of what is known is not told.
 _OUTSIDE = 1e-6
 
@@ -47,11 +51,9 @@ class KnownFigures:
     survey: Published
     sets: dict[int, PatternTable] = field(default_factory=dict)
     singles: set[tuple[int, str]] = field(default_factory=set)
-    cells: set[tuple[int, tuple[tuple[str, tuple[int, ...]], ...], bool]] = field(
+    cells: set[tuple[int, tuple[tuple[str, tuple[int, ...]], ...], Sample | None]] = field(
         default_factory=set
     )
-
-    left_out: list[tuple[int, dict[str, Any], tuple[Any, ...]]] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,11 +64,13 @@ class KnownFigures:
         """The results of a question were shown."""
         self.singles.add((records, name.removesuffix(" (asked)")))
 
-    def add_cell(self, records: int, answers: Mapping[str, Any], exact: bool = True) -> None:
+    def add_cell(
+        self, records: int, answers: Mapping[str, Any], sample: Sample | None = None
+    ) -> None:
         """The number of people with these answers, as labels by question, was shown.
 
-        A list of labels is a merged group. It is not exact if some of the records were left out at
-        random.
+        A list of labels is a merged group. With a `sample`, some of the records were left out at
+        random, always the same ones of the same sample.
         """
         schema = self.survey.design.schema
         codes = {}
@@ -74,11 +78,15 @@ class KnownFigures:
             categories = [*map(str, schema[name].categories)]
             listed = labels if isinstance(labels, list) else [labels]
             codes[name] = tuple(sorted(categories.index(str(label)) for label in listed))
-        self.cells.add((records, tuple(sorted(codes.items())), exact))
+        self.cells.add((records, tuple(sorted(codes.items())), sample))
 
-    def add_left_out(self, records: int, answers: Mapping[str, Any], key: tuple[Any, ...]) -> None:
-        """A figure of some records was shown from which a model left out others at random."""
-        self.left_out.append((records, dict(answers), key))
+    def sample(
+        self, records: int, names: Sequence[str], without: Mapping[str, Sequence[int]]
+    ) -> Sample:
+        """The sample of a table or model of these questions, without some answers."""
+        whole = with_missing_counts(self.sets[records], self.survey)
+        lacking = tuple(name for name in sorted(names) if whole.marginal([name])[-1] > 0)
+        return lacking, tuple((name, tuple(codes)) for name, codes in sorted(without.items()))
 
     def is_exact(self, table: Mapping[str, Any], names: Sequence[str]) -> bool:
         """Whether a table of the API is that of all records with an answer to its questions."""
@@ -129,35 +137,50 @@ class KnownFigures:
         inverse = np.linalg.inv(self.survey.design.channel([name]).matrix)
         return np.append(inverse[code], 0.0)
 
-    def rows(self) -> np.ndarray:
-        """All functions that are known.
+    def _sampled(self, weights: Mapping[str, np.ndarray], sample: Sample) -> dict[str, Any]:
+        """The same weights for the records of a sample only."""
+        lacking, without = sample
+        sizes = dict(zip(self.names, self._sizes, strict=True))
+        kept = {name: np.append(np.ones(sizes[name] - 1), 0.0) for name in lacking}
+        for name, codes in without:
+            kept.setdefault(name, np.ones(sizes[name]))[list(codes)] = 0.0
+        return {
+            name: weights.get(name, 1.0) * kept.get(name, np.ones(sizes[name]))
+            for name in {*weights, *kept}
+        }
 
-        A table from which records were left out at random is known up to an unknown table of them.
-        """
-        blocks: dict[tuple[Any, ...], int] = {}
-        known: list[tuple[np.ndarray, int | None]] = []
-        for records, name in self.singles:
-            size = dict(zip(self.names, self._sizes, strict=True))[name]
-            known += [(self._function({name: unit}, records), None) for unit in np.eye(size)]
-        known += [(self._function({}, records), None) for records in self.sets]
-        for records, codes, exact in self.cells:
+    def _with_left_out(
+        self, records: int, weights: Mapping[str, np.ndarray], sample: Sample | None
+    ) -> np.ndarray:
+        """The function for the records of a set, less the people whom the sample leaves out."""
+        samples = sorted({(n, s) for n, _, s in self.cells if s is not None})
+        left_out = np.zeros((len(samples), math.prod(self._sizes)))
+        if sample is not None:
+            weights = self._sampled(weights, sample)
+            first = self._function(weights, max(self.sets))[: left_out.shape[1]]
+            left_out[samples.index((records, sample))] = -first
+        return np.concatenate([self._function(weights, records), left_out.ravel()])
+
+    def rows(self) -> np.ndarray:
+        """All functions that are known."""
+        sizes = dict(zip(self.names, self._sizes, strict=True))
+        known = [
+            self._with_left_out(records, {name: unit}, None)
+            for records, name in self.singles
+            for unit in np.eye(sizes[name])
+        ]
+        known += [self._with_left_out(records, {}, None) for records in self.sets]
+        known += [
+            self._with_left_out(records, {}, sample)
+            for records, sample in {(n, s) for n, _, s in self.cells if s is not None}
+        ]
+        for records, codes, sample in self.cells:
             weights = {
                 name: sum(self._true_weights(name, code) for code in merged)
                 for name, merged in codes
             }
-            block = None if exact else blocks.setdefault((records, codes), len(blocks))
-            known.append((self._function(weights, records), block))
-        schema = self.survey.design.schema
-        for records, answers, key in self.left_out:
-            coded = {n: [*map(str, schema[n].categories)].index(a) for n, a in answers.items()}
-            weights = {name: self._true_weights(name, code) for name, code in coded.items()}
-            block = blocks.setdefault(key, len(blocks))
-            known.append((self._function(weights, records), block))
-        extra = np.zeros((len(known), len(blocks)))
-        for place, (_, block) in enumerate(known):
-            if block is not None:
-                extra[place, block] = 1
-        return np.hstack([np.array([function for function, _ in known]), extra])
+            known.append(self._with_left_out(records, weights, sample))
+        return np.array(known)
 
     def targets(self) -> Iterator[tuple[str, np.ndarray]]:
         """Figures of 1 to 19 people: cells of two questions, of those who came in some steps.
@@ -178,10 +201,14 @@ class KnownFigures:
                 small = (few[0][:, None] | few[1][None, :]) & ~self._impossible(a, b)
                 for i, j in zip(*np.nonzero(small), strict=True):
                     units = {a: np.eye(len(people))[i], b: np.eye(people.shape[1])[j]}
-                    function = self._function(units, after)
+                    function = self._with_left_out(after, units, None)
                     if before:
-                        function = function - self._function(units, before)
+                        function = function - self._with_left_out(before, units, None)
                     yield f"{a} {i}, {b} {j}, after {before} up to {after}", function
+                    for records, sample in {(n, s) for n, _, s in self.cells if s and not before}:
+                        if records == after:
+                            function = self._with_left_out(after, units, sample)
+                            yield f"{a} {i}, {b} {j}, of {after} in {sample}", function
 
     def _impossible(self, a: str, b: str) -> Mask:
         """The cells of two questions that the questionnaire excludes."""
@@ -198,9 +225,8 @@ class KnownFigures:
         basis = right[sizes > 1e-9 * sizes[0]]
         found = []
         for words, function in self.targets():
-            whole = np.append(function, np.zeros(rows.shape[1] - len(function)))
-            rest = whole - basis.T @ (basis @ whole)
-            if np.linalg.norm(rest) < _OUTSIDE * np.linalg.norm(whole):
+            rest = function - basis.T @ (basis @ function)
+            if np.linalg.norm(rest) < _OUTSIDE * np.linalg.norm(function):
                 found.append(words)
         return found
 
@@ -236,6 +262,7 @@ class Viewer:
         self.browser, self.survey, self.figures = browser, survey, figures
         self.statuses: dict[str, set[int]] = {}
         self._compared: set[float] = set()
+        self._read_of: int | None = None
         self.report = ""
 
     def look(self) -> None:
@@ -245,10 +272,14 @@ class Viewer:
             for page in PAGES
             if page.method == "GET" and page.needs is Role.VIEWER and "{survey}" in page.path
         ]
-        self._compared = set()
+        state = self.browser.get(f"/api/surveys/{self.survey.slug}").json()
+        again = state["compared_records"] == self._read_of
+        if not again:
+            self._compared, self._read_of = set(), state["compared_records"]
         first, last = "/api/surveys/{survey}/results", "/surveys/{survey}/report.html"
         for path in sorted(paths, key=lambda path: (path == last) - (path == first)):
-            self._read(path)
+            if not (again and path.endswith(("/table", "/api/surveys/{survey}/regression"))):
+                self._read(path)
 
     def _get(self, path: str) -> Any:
         answer = self.browser.get(path)
@@ -302,7 +333,9 @@ class Viewer:
                 for cell in table["cells"]
                 if not cell["suppressed"]
             }
-            exact = self.figures.is_exact(table, names)
+            sample = None
+            if not self.figures.is_exact(table, names):
+                sample = self.figures.sample(table["records"], names, {})
             self._analysed(own + "comparison.csv", query, table)
             for group in table["groups"]:
                 if group["people"] is not None:
@@ -311,67 +344,96 @@ class Viewer:
             for one in shown:
                 labels = dict(zip(("layer", "column", "row"), one, strict=True))
                 answers = {name: labels[key] for key, name in keys.items()}
-                self.figures.add_cell(table["records"], answers, exact)
+                self.figures.add_cell(table["records"], answers, sample)
             for one in table["comparisons"]:
                 for group in (one["column"], one["against"]):
                     assert (one["layer"], group, one["row"]) in shown
             assert table["test"] is None or len(shown) == len(table["cells"])
             _shows_only(page.text, _floats(table), path)
-            if len(names) == 2:
-                self._merged(path, keys, exact)
+            self._merged(path, keys, sample)
 
-    def _merged(self, path: str, keys: Mapping[str, str], exact: bool) -> None:
-        """Merge every pair of groups and of answers, and leave out every one."""
-        schema = self.survey.design.schema
-        for name in keys.values():
-            categories = [*map(str, schema[name].categories)]
-            merged = [{a: "1", b: "1"} for a, b in combinations(range(len(categories)), 2)]
-            left_out = [{code: "out"} for code in range(len(categories))]
-            for recoding in (*merged, *left_out):
-                fields = {f"{name}.{code}": value for code, value in recoding.items()}
-                query = urlencode({**keys, **fields})
-                answer = self._get(f"{path}?{query}")
-                if answer.status_code != 200:
-                    assert answer.status_code == 400, answer.text
-                    continue
-                table = answer.json()
-                own = path.removeprefix("/api").removesuffix("table")
-                self._analysed(own + "comparison.csv", query, table)
-                groups = [[label] for k, label in enumerate(categories) if k not in recoding]
-                if "1" in recoding.values():
-                    groups.append([categories[k] for k in recoding])
-                labels = {" or ".join(group): group for group in groups}
-                for cell in table["cells"]:
-                    if not cell["suppressed"]:
-                        answers = {other: cell[key] for key, other in keys.items()}
-                        answers[name] = labels[answers[name]]
-                        self.figures.add_cell(table["records"], answers, exact)
+    def _recodings(self, name: str) -> list[dict[int, str]]:
+        """Merge every pair of answers, and leave out every one; at least two groups remain."""
+        codes = range(self.survey.design.schema[name].size)
+        if len(codes) == 2:
+            return []
+        pairs = [{a: "1", b: "1"} for a, b in combinations(codes, 2)]
+        return pairs + [{code: "out"} for code in codes]
+
+    def _labels(self, name: str, recoding: Mapping[int, str]) -> dict[str, list[str]]:
+        """The groups of a question by their labels."""
+        categories = [*map(str, self.survey.design.schema[name].categories)]
+        groups = [[label] for k, label in enumerate(categories) if k not in recoding]
+        if "1" in recoding.values():
+            groups.append([categories[k] for k in recoding])
+        return {" or ".join(group): group for group in groups}
+
+    def _merged(self, path: str, keys: Mapping[str, str], sample: Sample | None) -> None:
+        """Recode every question, and every two of a table of two."""
+        own = path.removeprefix("/api").removesuffix("table")
+        chosen = [{name: one} for name in keys.values() for one in self._recodings(name)]
+        if len(keys) == 2:
+            chosen += [
+                dict(zip(keys.values(), both, strict=True))
+                for both in product(*map(self._recodings, keys.values()))
+            ]
+        for recodings in chosen:
+            fields = {f"{name}.{c}": v for name, one in recodings.items() for c, v in one.items()}
+            query = urlencode({**keys, **fields})
+            answer = self._get(f"{path}?{query}")
+            assert answer.status_code == 200, answer.text
+            table = answer.json()
+            self._analysed(own + "comparison.csv", query, table)
+            labels = {name: self._labels(name, recodings.get(name, {})) for name in keys.values()}
+            for group in table["groups"]:
+                if group["people"] is not None:
+                    asked = {keys[key]: group[key] for key in ("layer", "column") if group[key]}
+                    answers = {name: labels[name][label] for name, label in asked.items()}
+                    self.figures.add_cell(table["records"], answers)
+            for cell in table["cells"]:
+                if not cell["suppressed"]:
+                    answers = {name: labels[name][cell[key]] for key, name in keys.items()}
+                    self.figures.add_cell(table["records"], answers, sample)
 
     def _regressions(self, path: str) -> None:
-        """Fit the models of every outcome on every question, and on every two.
+        """Fit the models of every outcome on every question, and on every two; recode each.
 
-        Each one leaves out records of its own that are drawn at random, so that what it tells of
-        the groups is known up to them.
+        All models of the same records leave out the same people.
         """
-        for outcome in self.figures.names:
-            others = [name for name in self.figures.names if name != outcome]
+        names = self.figures.names
+        for outcome in names:
+            others = [name for name in names if name != outcome]
             for chosen in (*combinations(others, 1), *combinations(others, 2)):
-                query = urlencode([("outcome", outcome), *(("with", name) for name in chosen)])
-                answer = self._get(f"{path}?{query}")
-                if answer.status_code != 200:
-                    assert answer.status_code == 400, answer.text
-                    continue
-                fit = answer.json()
-                own = path.removeprefix("/api").removesuffix("regression")
-                self._analysed(own + "regression.csv", query, fit)
-                records = fit["records"] + fit["left_out"]
-                assert fit["left_out"] >= SMALLEST_GROUP
-                for name in chosen:
-                    groups = [term for term in fit["terms"] if term["name"] == name]
-                    labels = {*(t["label"] for t in groups), *(t["against"] for t in groups)}
-                    for group, one in product(labels, fit["answers"]):
-                        key = (records, outcome, *chosen, name, group, one)
-                        self.figures.add_left_out(records, {name: group, outcome: one}, key)
+                used = (outcome, *chosen)
+                recodings = [{}, *({name: one} for name in used for one in self._recodings(name))]
+                for recoding in recodings:
+                    self._regression(path, used, recoding)
+
+    def _regression(
+        self, path: str, names: Sequence[str], recodings: Mapping[str, Mapping[int, str]]
+    ) -> None:
+        fields = [(f"{name}.{c}", v) for name, one in recodings.items() for c, v in one.items()]
+        query = urlencode([("outcome", names[0]), *(("with", name) for name in names[1:]), *fields])
+        answer = self._get(f"{path}?{query}")
+        if answer.status_code != 200:
+            assert answer.status_code == 400, answer.text
+            return
+        fit = answer.json()
+        self._analysed(
+            path.removeprefix("/api").removesuffix("regression") + "regression.csv", query, fit
+        )
+        assert fit["left_out"] >= SMALLEST_GROUP
+        records = fit["records"] + fit["left_out"]
+        without = {
+            name: [code for code, value in one.items() if value == "out"]
+            for name, one in recodings.items()
+            if "out" in one.values()
+        }
+        sample = self.figures.sample(records, names, without)
+        labels = {name: self._labels(name, recodings.get(name, {})) for name in names}
+        for name in names[1:]:
+            for group, one in product(labels[name].values(), labels[names[0]].values()):
+                self.figures.add_cell(records, {name: group, names[0]: one}, sample)
 
     def _analysed(self, path: str, query: str, content: Any) -> None:
         """The file of an analysis has no number that a program does not read."""
@@ -393,10 +455,12 @@ class Viewer:
             _shows_only(page.text, _floats(model), own)
             records = model["records"] + model["n_left_out"]
             whole = self.figures.sets[records]
-            complete = whole.complete(self.figures.names).n_records
+            sample = None
+            if model["records"] != whole.complete(self.figures.names).n_records:
+                sample = self.figures.sample(records, self.figures.names, {})
             for answers in model_cells(model, self.survey):
                 if len(answers) > 1:
-                    self.figures.add_cell(records, answers, model["records"] == complete)
+                    self.figures.add_cell(records, answers, sample)
 
     def _page(self, path: str) -> None:
         if "{" in path or path.endswith(("/compare", "/models")):

@@ -16,7 +16,7 @@ from tacit.errors import DataError
 from tacit.studio.accounts import Role
 from tacit.studio.analyses import COMPARISON, REGRESSION, Analysis, all_labels
 from tacit.studio.charts import odds_scale, scale_for
-from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, why_hidden
+from tacit.studio.disclosure import AT_CLOSING, SMALLEST_GROUP, shown_estimates, why_hidden
 from tacit.studio.group_tables import GroupTable
 from tacit.studio.merge_offers import MergeOffer, merge_offer
 from tacit.studio.recoding import recodings_of_form
@@ -104,7 +104,7 @@ def _first_comparison(design: Design, row: str) -> dict[str, str]:
 
 def group_sizes(release: Release, name: str) -> list[str]:
     """About how many people gave each answer, for the form that merges them."""
-    table = release.reconstruction.table([name])
+    table = shown_estimates(release).table([name])
     people = (max(0, round(float(share) * table.n_records)) for share in np.ravel(table.value))
     return [f"{n:,}" if n >= SMALLEST_GROUP else f"under {SMALLEST_GROUP}" for n in people]
 

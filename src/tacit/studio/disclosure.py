@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from tacit.core.conditions import impossible_cells
 from tacit.errors import DataError
 from tacit.reconstruction import Reconstruction
 from tacit.reconstruction.tables import with_chains
+from tacit.records import PatternTable
 from tacit.studio.release import Release
 
 #: A table of groups shows no group that is estimated to have fewer people than this.
@@ -124,9 +126,9 @@ def shown_estimates(release: Release, records: Release | None = None) -> Reconst
 def answering(release: Release, names: Sequence[str]) -> Release:
     """The records for a table or model of these questions.
 
-    All, if all have an answer to each. Otherwise 20 to 29 more are left out, drawn at random but
-    always the same: the results of another question less this table then tell of these together,
-    not of the few people who left out one.
+    All, if all have an answer to each. Otherwise some more are left out, see `sampled_release`: the
+    results of another question less this table then tell of these together, not of the few people
+    who left out one.
     """
     ordered = tuple(sorted(names, key=release.survey.design.schema.index))
     return release.once(("answering", *ordered), lambda: _answering(release, ordered))
@@ -135,43 +137,41 @@ def answering(release: Release, names: Sequence[str]) -> Release:
 def _answering(release: Release, names: Sequence[str]) -> Release:
     if release.counts.answered(_reports(release, names)).all():
         return release
-    return _left_out(release, names, repr(names))
+    return sampled_release(release, names)
 
 
-def sampled_release(release: Release, names: Sequence[str], key: str) -> Release:
-    """The records for a model of these questions, of which 20 to 29 are always left out.
+def sampled_release(
+    release: Release,
+    names: Sequence[str],
+    without: Mapping[str, Sequence[int]] = MappingProxyType({}),
+) -> Release:
+    """The records with answers to these questions, of which 20 to 29 are left out.
 
-    They are drawn at random, but always the same ones for the same `key`.
+    `without` has codes of answers whose records are left out too. Which others are, is drawn at
+    random, but always the same for the same records: what two tables or models of these have in
+    common, or the mean of many, tells nothing of all records.
     """
-    return _left_out(release, sorted(names, key=release.survey.design.schema.index), key)
-
-
-def _left_out(release: Release, names: Sequence[str], key: str) -> Release:
-    """Some of the records with answers to these questions, of which others are not kept."""
-    design, answered = release.survey.design, release.reconstruction.answered_by_all
-    chained = with_chains(design, design.jointly_reported(list(names)), answered)
-    used = _reports(release, chained)
-    counts = release.counts.complete(_reports(release, names)).only(used)
-    rng = np.random.default_rng([*_digest(release), *key.encode()])
+    counts = release.counts.complete(_reports(release, names))
+    for name, codes in without.items():
+        dropped = np.isin(counts.patterns[:, counts.schema.index(name)], codes)
+        counts = counts.with_counts(np.where(dropped, 0, counts.counts))
+    rng = np.random.default_rng([*_digest(counts)])
     more = int(rng.integers(*_LEFT_OUT))
     if counts.n_records <= more:
         raise DataError("too few people answered all of these questions")
-    left = rng.multivariate_hypergeometric(
-        counts.counts, counts.n_records - more, method="marginals"
-    )
-    return Release(release.survey, counts.with_counts(left), answered=frozenset(used))
+    people = rng.choice(counts.n_records, more, replace=False)
+    patterns = np.searchsorted(np.cumsum(counts.counts), people, side="right")
+    left = counts.with_counts(counts.counts - np.bincount(patterns, minlength=len(counts)))
+    design, answered = release.survey.design, release.reconstruction.answered_by_all
+    used = _reports(release, with_chains(design, design.jointly_reported(list(names)), answered))
+    return Release(release.survey, left.only(used), answered=frozenset(used))
 
 
-def _digest(release: Release) -> bytes:
+def _digest(counts: PatternTable) -> bytes:
     """A number that only the records determine."""
-
-    def digest() -> bytes:
-        whole = release.counts.with_no_answer()
-        made = hashlib.sha256(np.ascontiguousarray(whole.patterns.T).data)
-        made.update(np.ascontiguousarray(whole.counts).data)
-        return made.digest()
-
-    return release.once("digest", digest)
+    made = hashlib.sha256(np.ascontiguousarray(counts.patterns.T).data)
+    made.update(np.ascontiguousarray(counts.counts).data)
+    return made.digest()
 
 
 def hidden_table(release: Release, names: Sequence[str]) -> Cells:
@@ -191,7 +191,29 @@ def _hidden_table(release: Release, names: Sequence[str]) -> Cells:
         return np.ones(shape, bool)
     together = release.survey.design.jointly_reported(names)
     hidden = _small_cells(release, sorted(together, key=schema.index))
-    return hidden if len(together) == len(names) else np.full(shape, hidden.any())
+    if len(together) > len(names):
+        return np.full(shape, hidden.any())
+    partly = [(hidden.any(axis) & ~hidden.all(axis)).any() for axis in range(len(names))]
+    uneven = any(part and _is_uneven(release, n) for part, n in zip(partly, names, strict=True))
+    return np.ones(shape, bool) if uneven else hidden
+
+
+def _is_uneven(release: Release, name: str) -> bool:
+    """Whether the interval of an answer tells more of the reports than its share does.
+
+    The variance of a share is that of the weights of the reports. If all other reports have the
+    same weight, it depends on how many reports are this answer, as the share does. Otherwise shares
+    and intervals of shown cells would tell the reports of hidden ones.
+    """
+    design = release.survey.design
+    if not design.group_of(name).disguised:
+        return False
+    matrix = design.channel(design.jointly_reported([name])).matrix
+    if len(matrix) != len(matrix.T):
+        return True
+    inverse = np.linalg.inv(matrix)
+    others = inverse[~np.eye(len(inverse), dtype=bool)].reshape(len(inverse), -1)
+    return bool((np.ptp(others, axis=1) > _ROUNDING).any())
 
 
 def hidden_blocks(

@@ -69,12 +69,14 @@ class RegressionRequest:
         first, second = (self.column(name, survey) for name in self.interaction)
         return Factors(references, [(first, second)])
 
-    def key(self, survey: Published) -> str:
-        """The model without names of groups and references, which change no estimate."""
-        schema = survey.design.schema
-        parts = sorted((p.name, p.codes(schema[p.name])) for p in self.predictors)
-        outcome = self.outcome.name, self.outcome.codes(schema[self.outcome.name])
-        return repr((outcome, parts, sorted(self.interaction or ()), self.ordered))
+    def left_out(self, survey: Published) -> dict[str, list[int]]:
+        """The codes of answers whose records the model leaves out, by question."""
+        codes = {}
+        for name, part in self.changed(survey).items():
+            attribute = survey.design.schema[name]
+            kept = {code for group in part.codes(attribute) for code in group}
+            codes[name] = [code for code in range(attribute.size) if code not in kept]
+        return codes
 
 
 def request_of_form(

@@ -74,8 +74,8 @@ class Regression:
     effects: tuple[AverageEffect, ...]
     n_records: int
     n_left_out: int
-    llf: float
-    aic: float
+    llf: int
+    aic: int
     warnings: tuple[str, ...]
     disguised: tuple[str, ...]
 
@@ -157,8 +157,10 @@ def regression(release: Release, request: RegressionRequest) -> Regression:
     """Fit a logit through the disguise to the released records.
 
     A model of some records less one of others would tell of the people between them. So every model
-    leaves out 20 to 29 records that are drawn at random, always the same for the same model. Small
-    groups are refused: every table of the outcome and a predictor must be shown in full.
+    leaves out 20 to 29 records that are drawn at random, always the same for the same records.
+    Small groups are refused: every table of the outcome and a predictor must be shown in full. All
+    digits of a model of several predictors would tell their whole table, with groups of a few
+    people. So numbers are rounded to at most a fifth of their standard error.
     """
     require_comparable(release)
     _check(release, request)
@@ -206,7 +208,7 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
     from tacit.regression import logit  # slow to import
 
     survey, names = release.survey, request.names
-    records = sampled_release(release, names, request.key(survey))
+    records = sampled_release(release, names, request.left_out(survey))
     changed = request.changed(survey)
     counts, smaller = recoded(records.counts, survey.design, names, changed)
     outcome = request.column(names[0], survey)
@@ -217,8 +219,8 @@ def _regression(release: Release, request: RegressionRequest) -> Regression:
         tuple(_effects(fit, request, survey)),
         fit.nobs,
         release.counts.n_records - fit.nobs,
-        float(fit.llf),
-        float(fit.aic),
+        round(fit.llf),
+        2 * (fit.n_parameters - round(fit.llf)),
         tuple(fit.warnings),
         tuple(name for name in names if survey.design.group_of(name).disguised),
     )
@@ -236,10 +238,13 @@ def _terms(fit: LogitResult, request: RegressionRequest, survey: Published) -> l
     terms = []
     for name in fit.names:
         if name in labels:
-            low, high = limits[name]
-            ratios = _ratio(fit.params[name]), _ratio(low), _ratio(high)
-            numbers = name, fit.params[name], fit.bse[name]
-            terms.append(RegressionTerm(*labels[name], *ratios, fit.pvalues[name], *numbers))
+            stderr = float(fit.bse[name])
+            estimate, low, high = (
+                coarse(float(number), stderr) for number in (fit.params[name], *limits[name])
+            )
+            ratios = _ratio(estimate), _ratio(low), _ratio(high)
+            p_value, numbers = _two_digits(fit.pvalues[name]), (estimate, _two_digits(stderr))
+            terms.append(RegressionTerm(*labels[name], *ratios, p_value, name, *numbers))
     return terms
 
 
@@ -251,7 +256,9 @@ def _effects(
     labels = _labels(request, survey, answers if several else answers[1:], several)
     numbers = zip(effects.names, effects.values, effects.conf_int(), strict=True)
     return [
-        AverageEffect(*labels[name], float(value), *map(float, limits))
+        AverageEffect(
+            *labels[name], *(coarse(float(n), effects.bse[name]) for n in (value, *limits))
+        )
         for name, value, limits in numbers
     ]
 
@@ -284,6 +291,26 @@ def _labels(
         for answer in answers
         for term, labels in terms.items()
     }
+
+
+def coarse(number: float, stderr: float) -> float:
+    """A number rounded to the largest 1, 2 or 5 times a power of ten in a fifth of its error.
+
+    >>> coarse(0.53941, 0.1724), coarse(-1.26, 0.51), coarse(12.3, math.inf)
+    (0.54, -1.3, 12.0)
+    """
+    if not math.isfinite(number):
+        return number
+    if not 0 < stderr < math.inf:
+        return _two_digits(number)
+    fifth = stderr / 5
+    power = math.floor(math.log10(fifth))
+    step = max(part for part in (1, 2, 5) if part * 10.0**power <= fifth or part == 1)
+    return round(round(number / (step * 10.0**power)) * step * 10.0**power, max(0, -power))
+
+
+def _two_digits(number: float) -> float:
+    return float(f"{number:.2g}")
 
 
 def _ratio(log_odds: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tacit import disguise, reconstruct
 from tacit.cli.simulate import made_up
 from tacit.errors import DataError
-from tacit.records import count_reported
+from tacit.records import PatternTable, count_reported
 from tacit.studio.accounts import Role
 from tacit.studio.disclosure import hidden_blocks, hidden_table
 from tacit.studio.group_tables import group_table
@@ -188,3 +189,39 @@ def test_the_page_shows_layers_differences_and_markup_as_text(tmp_path: Path) ->
     assert '<option value="stole" selected>' in chosen.text
     assert client.get(f"{path}?row=stole&column=site&layer=stole").status_code == 400
     studio.store.close()
+
+
+EVEN = {"family": "uniform_perturbation", "q": "9/10"}
+UNEVEN = {
+    "family": "matrix",
+    "matrix": [["8/10", "1/10", "1/20"], ["1/10", "7/10", "1/10"], ["1/10", "1/5", "17/20"]],
+}
+
+
+@pytest.mark.parametrize(("coin", "hidden"), [(EVEN, 4), (UNEVEN, 9)])
+def test_a_table_is_hidden_whole_if_intervals_tell_the_reports_of_hidden_cells(
+    coin: dict[str, Any], hidden: int
+) -> None:
+    """Shares, the size of a group and intervals are then as many functions as there are reports."""
+    answers = {"kind": "choice", "text": "?", "categories": ["a", "b", "c"]}
+    published = Published(
+        survey_from_dict(
+            {
+                "title": "Uneven",
+                "questions": [
+                    {"name": "worry", **answers},
+                    {"name": "site", "sensitive": False, **answers},
+                ],
+                "groups": [{"questions": ["worry"], **coin}],
+            },
+            "survey",
+        )
+    )
+    codes = np.array([*np.ndindex(3, 3)], np.uint8)
+    before, grown = np.full(9, 100), np.array([3, 4, 30, 5, 3, 30, 25, 30, 28])
+    tables = [PatternTable(published.design.reported, codes, n) for n in (before, before + grown)]
+    final = Release(published, tables[1], earlier=Release(published, tables[0]))
+    assert group_table(final, "worry", ["site"]).hidden == hidden
+    weights = np.linalg.inv(published.design.channel(["worry"]).matrix)
+    functions = [np.ones(3), weights[2], weights[2] ** 2]  # one of three answers is shown
+    assert (np.linalg.matrix_rank(functions) == 3) == (coin is UNEVEN)
