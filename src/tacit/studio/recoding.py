@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from tacit.core.design import Design, Group
 from tacit.core.schema import Attribute, Schema
 from tacit.errors import DataError
 from tacit.records import PatternTable
+from tacit.survey.fields import undisplayable
 
 #: The texts of categories by question.
 Words = Mapping[str, Mapping[str, str]]
@@ -67,16 +69,24 @@ def recoding_of_form(
         chosen = fields.get(f"{attribute.name}.{code}", OWN)
         if chosen != LEFT_OUT:
             parts.setdefault(chosen if chosen in MERGED else code, []).append(category)
+    texts = Counter(words.values())
     groups: list[tuple[str, tuple[Any, ...]]] = []
     for key, categories in parts.items():
-        joined = " or ".join(words[str(category)] for category in categories)
+        joined = " or ".join(_distinct(words[str(c)], str(c), texts) for c in categories)
         label = fields.get(f"{attribute.name}.merged{key}", "") if key in MERGED else ""
-        groups.append((label.strip()[:100] or joined, tuple(categories)))
+        if undisplayable(label) is not None:
+            raise DataError(f"{attribute.name}: the name of a group has a control character")
+        groups.append((" ".join(label.split())[:100] or joined, tuple(categories)))
     if len(groups) < 2:
         raise DataError(f"{attribute.name}: keep at least two groups")
     if len({label for label, _ in groups}) < len(groups):
         raise DataError(f"{attribute.name}: two groups have the same name")
     return Recoding(attribute.name, tuple(groups))
+
+
+def _distinct(text: str, category: str, texts: Mapping[str, int]) -> str:
+    """The text of a category, with its name if others have the same text."""
+    return text if texts[text] == 1 else f"{text} ({category})"
 
 
 def recodings_of_form(

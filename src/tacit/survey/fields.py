@@ -68,14 +68,21 @@ def _written(value: Any, what: str, most: int = MOST_LETTERS) -> str:
         raise wrong(f"{what} must be a text that is not empty, got {value!r:.60}")
     if len(value) > most:
         raise wrong(f"{what} may have at most {most:,} letters, got {len(value):,}")
-    for letter in value:
+    if (letter := undisplayable(value)) is not None:
+        raise wrong(
+            f"{what} must not contain the character U+{ord(letter):04X}; control characters, "
+            "half surrogates and direction marks are not allowed (right-to-left letters are)"
+        )
+    return value
+
+
+def undisplayable(text: str) -> str | None:
+    """The first control character, half surrogate or direction mark; None if there is none."""
+    for letter in text:
         kind = unicodedata.category(letter)
         if (kind == "Cc" and letter not in "\n\t") or kind == "Cs" or letter in _TURNING:
-            raise wrong(
-                f"{what} must not contain the character U+{ord(letter):04X}; control characters, "
-                "half surrogates and direction marks are not allowed (right-to-left letters are)"
-            )
-    return value
+            return letter
+    return None
 
 
 def _name(value: Any) -> str:

@@ -190,6 +190,8 @@ def test_merged_answers_that_are_disguised_have_no_test() -> None:
     [
         ({"site.0": "out", "site.1": "out", "site.2": "out"}, "at least two groups"),
         ({"site.0": "1", "site.1": "1", "site.merged1": "home"}, "the same name"),
+        ({"site.0": "1", "site.1": "1", "site.merged1": "a\0"}, "control character"),
+        ({"site.0": "1", "site.1": "1", "site.merged1": "a\u202e"}, "control character"),
     ],
 )
 def test_a_recoding_has_two_groups_with_names_of_their_own(
@@ -197,6 +199,14 @@ def test_a_recoding_has_two_groups_with_names_of_their_own(
 ) -> None:
     with pytest.raises(DataError, match=message):
         recoding_of_form(SCHEMA["site"], fields, WORDS)
+
+
+def test_groups_with_the_same_text_are_told_apart_by_their_categories() -> None:
+    words = {**WORDS, "home": "elsewhere", "abroad": "elsewhere"}
+    recoding = recoding_of_form(SCHEMA["site"], {}, words)
+    assert recoding.labels == ("office", "road", "elsewhere (home)", "elsewhere (abroad)")
+    fields = {"site.2": "1", "site.3": "1", "site.merged1": " not\nhere "}
+    assert recoding_of_form(SCHEMA["site"], fields, words).labels == ("office", "road", "not here")
 
 
 def test_a_merged_group_is_where_the_first_of_its_answers_was() -> None:
