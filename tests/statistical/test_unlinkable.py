@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -165,6 +167,16 @@ def test_no_byte_of_any_file_or_log_tells_the_order_or_a_used_link(sent: Sent) -
                 orders += 1
                 assert not tells_arrival(order), path
     assert orders >= 2, "the ids must be somewhere"
+
+
+def test_statistics_of_postgresql_hold_no_link_and_no_response(on_postgres: Sent) -> None:
+    """Autovacuum analyses tables by itself; ANALYZE here does the same at once."""
+    with closing(psycopg.connect(on_postgres.url, autocommit=True)) as connection:
+        connection.execute("ANALYZE")
+        columns = connection.execute("SELECT tablename, attname FROM pg_stats").fetchall()
+    assert ("responses", "day") in columns
+    secret = {("tokens", "hash"), *(("responses", name) for name in ("id", "codes", "checksum"))}
+    assert not secret & set(columns)
 
 
 def test_while_the_server_runs_an_idle_log_holds_nothing(tmp_path: Path) -> None:

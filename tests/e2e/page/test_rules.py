@@ -96,7 +96,9 @@ def answers(
     (_, _), (_, strategy) = coin.strategies(attributes)
     assert isinstance(strategy, Replace)
     for codes in product(*map(range, sizes)):
-        chances = [y[code] for y, code in zip(strategy.distributions, codes, strict=True)]
+        chances = [
+            table[code] for (_, table), code in zip(strategy.drawn.units, codes, strict=True)
+        ]
         yield Fraction(np.prod(np.array(chances, dtype=object))), codes
 
 

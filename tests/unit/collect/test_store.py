@@ -211,7 +211,7 @@ def test_only_one_may_write_to_a_file(tmp_path: Path) -> None:
 def test_a_newer_database_is_refused(store: Store, url: str) -> None:
     with store.database.writing() as connection:
         connection.execute(text("UPDATE tacit_version SET version_num = '9999'"))
-    with pytest.raises(StoreError, match="has layout '9999', this tacit knows up to '0003'"):
+    with pytest.raises(StoreError, match="has layout '9999', this tacit knows up to '0004'"):
         Store(url)
 
 

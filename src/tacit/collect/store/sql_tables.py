@@ -23,7 +23,7 @@ from sqlalchemy import Column, Connection, select
 from tacit.errors import StoreError
 
 #: The newest migration.
-REVISION = "0003"
+REVISION = "0004"
 VERSION_TABLE = "tacit_version"
 #: The content of a survey that was deleted.
 DELETED = ""
