@@ -44,7 +44,7 @@ from tacit.survey import Published, survey_from_dict
 from tests.support.postgres import Cluster, binaries
 
 RECORDS = 1_000_000
-FIRST_SECONDS, LATER_SECONDS, MOST_MB = 5.0, 0.5, 600
+FIRST_SECONDS, LATER_SECONDS, MOST_MB = 3.0, 0.5, 600
 AGAIN = 5
 
 

@@ -306,7 +306,7 @@ class ReplacementChannel(Channel):
 
     def outcomes(self, answers: Index) -> Iterator[Array]:
         """Category y reported with the others as known, per y; or the others not as known: then a
-        draw was reported, which says nothing.
+        draw was reported, from which nobody learns anything.
         """
         size, rest = self.drawn.shape[0], float(1 - self.theta)
         cells = self.drawn.at([np.arange(size)[:, None], *answers])
